@@ -43,7 +43,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pysgrld.corpus.minibatches import Epochs
-from pysgrld.effects.composition import Fit, Regression, Sorting, weightings_of
+from pysgrld.effects.composition import Fit, Regression, WordAllocation, bootstrap_sets
 from pysgrld.evaluate.matching import DISTRIBUTIONS, assign, finders, match
 from pysgrld.evaluate.matching import SAME as ALIKE
 from pysgrld.models.protocol import CorpusFacts, RunOn
@@ -61,7 +61,7 @@ from pysgrld.report.document_pass import (
     read_documents,
 )
 from pysgrld.report.population import GroupOfEach, PopulationShares, sure_signs
-from pysgrld.train.begin import begin, begin_exactly
+from pysgrld.train.begin import begin, begin_refinement
 from pysgrld.types import Documents
 
 COLUMNS = 20
@@ -211,7 +211,7 @@ def from_mean(results: Results, truth: Made) -> dict[str, Any]:
     mean, weights = results.phi()[:, :k], results.weights()
     assert weights is not None
     posterior.chain.start_from_topics(np.ascontiguousarray(mean, np.float32), weights * tokens)
-    stage = begin_exactly(posterior, options, corpus.words, RunOn(1), None, sweeps=1000)
+    stage = begin_refinement(posterior, options, corpus.words, RunOn(1), None, sweeps=1000)
     found = np.ascontiguousarray(mean.T)
     mine = assign(DISTRIBUTIONS.similarity(truth.phi.astype(np.float32), found))
     same = DISTRIBUTIONS.overlap(truth.phi.astype(np.float32), found[mine]) >= SAME
@@ -477,7 +477,7 @@ def effects_held(seed: int) -> dict[str, Any]:
         assert corpus is not None
         rows = np.asarray(results.training_documents(corpus)[:])
         x, draws = made_of.columns[rows], len(steps)
-        sorting = Sorting.by(
+        sorting = WordAllocation.from_topics(
             phi, results.weights(0), (results.topics_of_sample(s, 0) for s in steps)
         )
         (block,) = drawn_blocks(results, corpus, rows, steps, 0)
@@ -487,7 +487,7 @@ def effects_held(seed: int) -> dict[str, Any]:
             "effect": (sorting.shares(corpus.take(rows)), sorting.back),
         }
         for name, (shares, back) in ways.items():
-            regression = Regression(x, None, k, weightings_of(draws))
+            regression = Regression(x, None, k, bootstrap_sets(draws))
             regression.add(0, shares)
             fit = Fit(regression, back)
             record: dict[str, Any] = {
@@ -498,7 +498,7 @@ def effects_held(seed: int) -> dict[str, Any]:
                 "sure": [],
             }
             for column in range(1, 5):
-                sampled = fit.of(np.eye(5)[column])
+                sampled = fit.estimate(np.eye(5)[column])
                 if name == "draws":  # what draws of the topics differ in, as in groups of documents
                     drawn = np.array([inverse[column] @ theta for theta in block.theta])
                     noise = inverse[column][:, None] ** 2 * block.theta.var(axis=0, ddof=1)

@@ -34,7 +34,7 @@ from pysgrld.evaluate.matching import DISTRIBUTIONS, assign, match
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.options.option import Facts, Resolved
-from pysgrld.train.begin import begin_exactly
+from pysgrld.train.begin import begin_refinement
 from pysgrld.train.short_chains import clusters_of_topics
 from pysgrld.types import Doubles, Floats
 
@@ -219,7 +219,7 @@ def drawn_exactly(ground: Ground, trained: Posterior, sweeps: int) -> Posterior:
     """Continue a trained chain with exact chains; return the averages of their draws."""
     held_out = split(ground.corpus.take(ground.ids), ground.ids, 0.8, 0)
     options, words = ground.options(0, 1), ground.corpus.words
-    stage = begin_exactly(trained, options, words, RunOn(1), held_out, sweeps=sweeps)
+    stage = begin_refinement(trained, options, words, RunOn(1), held_out, sweeps=sweeps)
     while not stage.done:
         stage.advance()
     return stage.posterior

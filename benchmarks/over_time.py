@@ -301,7 +301,7 @@ def nips(arguments: argparse.Namespace) -> None:
             for what, figure in found[name].items():
                 line += f"; {what} {figure:.1f} ± {figure.error:.1f}"
                 if name != "LDA, all years":
-                    gap = figure.minus(found["LDA, all years"][what])
+                    gap = figure.subtract(found["LDA, all years"][what])
                     line += f" ({float(gap):+.1f} ± {gap.error:.1f})"
             print(line, flush=True)
         print("held-out papers by year, and LDA trained on that year alone")

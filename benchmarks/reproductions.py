@@ -24,7 +24,7 @@ from unittest import mock
 
 from pysgrld.experiments import EXPERIMENTS, curves
 from pysgrld.experiments.frame import ExperimentSetting
-from pysgrld.experiments.processes import in_processes
+from pysgrld.experiments.processes import map_in_processes
 
 ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "docs" / "img"
@@ -70,7 +70,7 @@ def keep_rows(
     tell: Callable[[int], None],
     done: Callable[[int, Any], None],
 ) -> list[Any]:
-    """Run the tasks that have no file in a folder as `in_processes` does; read the other results."""
+    """Run the tasks that have no file in a folder as `map_in_processes` does; read the other results."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{task.name}-{task.options.seed}.pickle" for task in tasks]
     settings = [repr((task.options, task.iterations, task.seconds)) for task in tasks]
@@ -93,7 +93,7 @@ def keep_rows(
 
     if left:
         rest = [tasks[i] for i in left], [costs[i] for i in left]
-        in_processes(work, *rest, processes, tell, keep)
+        map_in_processes(work, *rest, processes, tell, keep)
     return [results[position] for position in range(len(tasks))]
 
 
@@ -102,7 +102,7 @@ def reproduce(name: str, data: Path, out: Path, threads: int, *, quick: bool) ->
     figure, folder = FIGURES[name], out / name
     folder.mkdir(parents=True, exist_ok=True)
     setting = ExperimentSetting(folder, quick, threads=threads, seeds=figure.seeds)
-    with mock.patch.object(curves, "in_processes", partial(keep_rows, folder / "finished")):
+    with mock.patch.object(curves, "map_in_processes", partial(keep_rows, folder / "finished")):
         report = EXPERIMENTS[name].run(setting, Lines(), data / figure.corpus)
     print(*report.head, sep="\t")
     for row in report.rows:

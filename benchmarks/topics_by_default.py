@@ -118,7 +118,7 @@ def measure(given: argparse.Namespace) -> None:
         with tempfile.TemporaryDirectory() as scratch:
             corpus = open_corpus(
                 [str(given.data / source.file)],
-                CorpusOptions.of(source.reading),
+                CorpusOptions.from_values(source.reading),
                 store=Path(scratch) / "corpus",
             )
             lengths = corpus.lengths()

@@ -200,11 +200,11 @@ def explain(error: BaseException) -> Explanation:
         advice = "use fewer --topics, a smaller --max-vocab, or a machine with more"
         return Explanation(MemoryLimitError.exit_code, f"out of memory: {advice}")
     if isinstance(error, OSError) and not isinstance(error, SgmcError) and error.errno in FULL:
-        from pysgrld.run.files import advice_on
+        from pysgrld.run.files import write_advice
 
         where = error.filename or ("standard output" if _fails(sys.stdout) else "writing failed")
         reason = error.strerror or str(error)
-        return Explanation(WriteError.exit_code, f"{where}: {reason}; {advice_on(error)}")
+        return Explanation(WriteError.exit_code, f"{where}: {reason}; {write_advice(error)}")
     if isinstance(error, Interrupted):
         return Explanation(error.exit_code, str(error), "sgmc: ")
     if isinstance(error, SgmcError) and type(error) is not SgmcError:

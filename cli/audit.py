@@ -72,7 +72,7 @@ def command(
     from pysgrld.models.choices import Choices
     from pysgrld.reading.foreign_topics import read_foreign_topics
     from pysgrld.train.audit import audit
-    from pysgrld.train.plan import planned
+    from pysgrld.train.plan import plan_training
     from pysgrld.train.replication import ITERATIONS
     from pysgrld.train.request import Request, refuse_streams
 
@@ -87,7 +87,7 @@ def command(
     refuse_streams(corpus, choices, "audit")
     request = Request(corpus, choices)
     request.choices.check()
-    with Screen(quiet=quiet) as screen, planned(request, screen) as plan:
+    with Screen(quiet=quiet) as screen, plan_training(request, screen) as plan:
         ids = np.arange(plan.corpus.documents)
         with screen.steps() as tell:
             result = audit(

@@ -88,7 +88,7 @@ def command(
     from pysgrld.experiments.bench.results import read_results, speedups
     from pysgrld.experiments.bench.timing import use_isa
     from pysgrld.run.layout import check_outputs
-    from pysgrld.run.output_files import whole_file
+    from pysgrld.run.output_files import open_output
 
     from .ranks import over_ranks
 
@@ -114,7 +114,7 @@ def command(
     if comm.rank:
         return
     if out:
-        with whole_file(Path(out)) as file:
+        with open_output(Path(out)) as file:
             file.write(json_module.dumps(results, indent=1).encode() + b"\n")
     ratios = speedups(results, old) if old else {}
     if json:

@@ -155,7 +155,11 @@ def command(
         if not news:
             echo()
             _show(comparison)
-    is_news = comparison.news["new"] if added is None else added.of("new") + added.of("grown")
+    is_news = (
+        comparison.news["new"]
+        if added is None
+        else added.topics_with("new") + added.topics_with("grown")
+    )
     if exit_code and is_news:
         click.get_current_context().exit(1)
 
@@ -212,7 +216,7 @@ def _compare_period(
         show_json({"run": results.place, **_plain(period)})
     else:
         _show_period(results.place, period, news=news)
-    if exit_code and period.of("new") + period.of("grown"):
+    if exit_code and period.topics_with("new") + period.topics_with("grown"):
         click.get_current_context().exit(1)
 
 
@@ -229,10 +233,10 @@ def _show_period(place: Any, period: PeriodNews, *, news: bool) -> None:
                 "earlier documents\n"
             )
         )
-    if not period.of("new"):
+    if not period.topics_with("new"):
         echo("NEW: no topic")
     for change in ("new", "grown", "faded"):
-        for topic in period.of(change):
+        for topic in period.topics_with(change):
             title = "NEW" if change == "new" else change
             shares = f"{100 * topic.before.mean:.1f} % -> {100 * topic.latest.mean:.1f} %"
             low, high = topic.difference.low, topic.difference.high
@@ -240,7 +244,7 @@ def _show_period(place: Any, period: PeriodNews, *, news: bool) -> None:
                 "" if low is None or high is None else f" ({100 * low:+.1f} to {100 * high:+.1f})"
             )
             echo(fill(f"{title}: {shown(topic.name)}, {shares}{ends}"))
-    if steady := period.of("steady"):
+    if steady := period.topics_with("steady"):
         names = "" if news else f": {'; '.join(shown(topic.name) for topic in steady)}"
         echo(fill(f"steady ({len(steady)}){names}"))
     if period.new_words:
@@ -258,10 +262,10 @@ def _show_period(place: Any, period: PeriodNews, *, news: bool) -> None:
 
 def _write_page(comparison: Comparison, path: Path, screen: Any, *, open: bool) -> None:
     from pysgrld.report.compare.comparison import page_of
-    from pysgrld.run.output_files import whole_file
+    from pysgrld.run.output_files import open_output
 
     page = page_of(comparison)
-    with whole_file(path) as file:
+    with open_output(path) as file:
         file.write(page)
     screen.note(f"{path}: {len(page) / 1000:.0f} kB")
     if open:

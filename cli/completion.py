@@ -63,13 +63,13 @@ def command(shell: str, install: bool) -> None:
     if not install:
         write(script)
         return
-    from pysgrld.run.output_files import whole_file
+    from pysgrld.run.output_files import open_output
 
     variable, below_home, file_in_it, otherwise = _PLACES[shell]
     path = Path(os.environ.get(variable) or Path.home() / below_home) / file_in_it
     if path.exists() and _MARK not in path.read_bytes():
         raise OutputError(f"{path}: was not written by sgmc; move it away, and install again")
-    with whole_file(path) as file:
+    with open_output(path) as file:
         file.write(f"{script.strip()}\n".encode())
     echo(f"{path}: written; open a new shell", err=True)
     if otherwise:

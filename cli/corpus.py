@@ -422,9 +422,9 @@ class _Finding(NamedTuple):
 
     def write(self, text: str, noun: str, found: list[str]) -> None:
         """Write the file, and print the number of words found and the first of them."""
-        from pysgrld.run.output_files import whole_file
+        from pysgrld.run.output_files import open_output
 
-        with whole_file(self.path) as file:
+        with open_output(self.path) as file:
             file.write(text.encode())
         first = f": {'; '.join(found[:5])}" if found else ""
         self.screen.note(f"{self.path}: {plural(len(found), noun)}{first}")
@@ -481,7 +481,7 @@ def _said(screen: Screen, out: str, made: Corpus) -> None:
 def corpus_options(values: dict[str, Any]) -> CorpusOptions:
     from pysgrld.corpus import CorpusOptions
 
-    return CorpusOptions.of(given(values))
+    return CorpusOptions.from_values(given(values))
 
 
 _QUANTILES = {"0": "least", "0.5": "median", "1": "most"}

@@ -209,14 +209,14 @@ def _compare_halves(name: str | None, *, quiet: bool, json: bool, threads: int |
     from pysgrld.reading.intervals import SHARE
     from pysgrld.report.halves import AGREE, WORDS, compare_halves
     from pysgrld.run.machine import threads as count
-    from pysgrld.train.halves import choices_of_run, corpus_of_run, train_halves
+    from pysgrld.train.halves import open_training_corpus, options_for_halves, train_halves
 
     from .progress import Screen
 
     with Screen(quiet=quiet) as screen, TemporaryDirectory(prefix="sgmc-") as folder:
         number = count(threads).number
         results = open_run(name, number, missing=screen.warn)
-        corpus, choices = corpus_of_run(results), choices_of_run(results)
+        corpus, choices = open_training_corpus(results), options_for_halves(results)
         try:
             with screen.steps() as tell:
                 tell = partial(tell, "training on halves")

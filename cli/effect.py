@@ -210,10 +210,10 @@ def command(
 
 def estimate(screen: Any, results: Any, request: Any, metadata: str | None) -> Effects:
     """Estimate the effects in a formula, with additional columns from a metadata file."""
-    from pysgrld.effects.answers import effects_of
+    from pysgrld.effects.answers import estimate_run_effects
 
     with lent_metadata(results, metadata, screen.note), screen.steps() as tell:
-        effects = effects_of(results, request, tell)
+        effects = estimate_run_effects(results, request, tell)
     if effects.likeness is not None:
         screen.warn(effects.likeness.warning)
     return effects

@@ -233,7 +233,7 @@ def _show_scores(results: Results, scores: Evaluation) -> None:
     for title, figure, remark in lines:
         echo(f"  {title:<{wide}}  {figure:<{room}}   {remark}")
     echo()
-    if comparison := kind.shown_beside(scores.numbers):
+    if comparison := kind.shown_metrics(scores.numbers):
         echo(f"at iteration {scores.iteration:,}{comparison}")
     titles = {
         kind.point: "the current topics",
@@ -241,7 +241,7 @@ def _show_scores(results: Results, scores: Evaluation) -> None:
         kind.unigram: "the unigram",
     }
     for name, other in scores.beside().items():
-        gap = scores.average.minus(other)
+        gap = scores.average.subtract(other)
         side = "below" if gap < 0 else "above"
         echo(
             f"{kind.show(abs(gap), gap.error)} {side} {titles[name]} (difference over the same "

@@ -11,7 +11,7 @@ import click
 from pysgrld.errors import MissingInputError, OutputError, Severity, UsageError, plural
 from pysgrld.models.options import OPTIONS
 from pysgrld.options.parse import choice, columns, integer, part
-from pysgrld.options.paths import is_folder, is_there
+from pysgrld.options.paths import is_folder, path_exists
 
 from .options import (
     Described,
@@ -157,14 +157,14 @@ def command(
     from pysgrld.report.topic_words import names_of
     from pysgrld.run.layout import check_outputs, is_run
     from pysgrld.run.machine import threads as count
-    from pysgrld.run.output_files import whole_file
+    from pysgrld.run.output_files import open_output
 
     from .progress import Screen
 
     if len(run_and_corpus) > 2:
         raise UsageError(f"'{run_and_corpus[2]}' is one argument too many; give RUN and CORPUS")
     *run, path = run_and_corpus
-    if not run and (is_run(Path(path)) or not is_there(path)):
+    if not run and (is_run(Path(path)) or not path_exists(path)):
         with contextlib.suppress(MissingInputError):
             find_folder(path)
             raise UsageError(f"CORPUS is missing after the run {path}; give new documents")
@@ -230,7 +230,7 @@ def command(
         documents = results.documents(path, screen, fields)
         with contextlib.ExitStack() as stack:
             piped = out == "-"
-            file = standard_output() if piped else stack.enter_context(whole_file(Path(out)))
+            file = standard_output() if piped else stack.enter_context(open_output(Path(out)))
             if piped:
                 stack.enter_context(named("standard output"))
             done = write_proportions(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pysgrld.errors import Severity, leave_in_order, plural
 from pysgrld.models.options import option_text
-from pysgrld.options.common import spelled
+from pysgrld.options.common import format_value
 from pysgrld.options.paths import is_folder, resolve_path
 
 from .options import finite
@@ -148,7 +148,7 @@ class Screen(logging.Handler):
 
         self.described_corpus(run)
         options, corpus = run.config["options"], run.config["corpus"]
-        widths = find_model(options["model"]).options_class.of(options).widths
+        widths = find_model(options["model"]).options_class.from_values(options).widths
         # The number is not printed if the model itself determines the number of topics.
         topics = ""
         if len(widths) == 1:
@@ -164,7 +164,7 @@ class Screen(logging.Handler):
         )
         for name, value in sorted(options.items()) if self.verbose else ():
             if value is not None:
-                self.detail(option_text(name, spelled(name, value)))
+                self.detail(option_text(name, format_value(name, value)))
 
     def described_corpus(self, run: RunDirectory) -> None:
         """Print the name and size of a run's corpus."""
@@ -425,7 +425,7 @@ def evaluation_line(record: Mapping[str, Any]) -> str:
         line += f"point {score.title} {point} (unigram {unigram})"
     else:
         line += f"{score.title} {mean} (point {point}, unigram {unigram})"
-    return line + score.shown_beside(record)
+    return line + score.shown_metrics(record)
 
 
 def score_in(record: Mapping[str, Any]) -> Score:

@@ -158,7 +158,7 @@ def command(
     from pysgrld.report.page_file import compact
     from pysgrld.report.page_server import PageServer
     from pysgrld.run.layout import check_outputs, claim_outputs
-    from pysgrld.run.output_files import whole_file
+    from pysgrld.run.output_files import open_output
 
     from .progress import Screen
 
@@ -219,10 +219,10 @@ def command(
         if folder_page is not None:
             folder_page.finish(page.html)
         else:
-            with whole_file(path) as file:
+            with open_output(path) as file:
                 file.write(page.html)
         if json is not None:
-            with whole_file(Path(json)) as file:
+            with open_output(Path(json)) as file:
                 file.write(compact(finite(page.facts)) + b"\n")
         screen.note(f"{path}: {len(page.html) / 1e6:.1f} MB, {page.summary}")
         if serve:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pysgrld.errors import SgmcError, plural
-from pysgrld.options.paths import is_there
+from pysgrld.options.paths import path_exists
 
 from .options import Described, as_json, flag, show_json
 from .terminal import echo, room, table
@@ -49,7 +49,7 @@ def command(folder: str | None, all: bool, prune: bool, json: bool) -> None:
     from pysgrld.run.choose import ROOT
 
     root = ROOT if folder is None else Path(folder)
-    if folder is not None and not is_there(root) and is_there(ROOT / folder):
+    if folder is not None and not path_exists(root) and path_exists(ROOT / folder):
         root = ROOT / folder  # In the default folder, a search is found by its name, as a run is.
     found = list(list_runs(root))
     if prune:
@@ -61,13 +61,13 @@ def command(folder: str | None, all: bool, prune: bool, json: bool) -> None:
         raise MissingInputError(
             f"{root}: no run found; train one with 'sgmc train CORPUS', or give the folder of runs"
         )
-    from pysgrld.search.show import search_of
+    from pysgrld.search.show import find_search
 
     rows: list[tuple[str, ...]] = [HEADS]
     problems = [run.problem for run in found if run.problem]
     # List single runs if --all is given or if DIR is a search; otherwise list each search in one
     # line.
-    searches = {run.path: None if all else search_of(run.path) for run in found}
+    searches = {run.path: None if all else find_search(run.path) for run in found}
     for search, together in groupby(found, lambda run: searches[run.path]):
         runs = list(together)
         try:

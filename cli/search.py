@@ -209,12 +209,12 @@ def _search(request: SearchRequest, how: dict[str, Any], *, tasks: bool, json: b
                 echo("\n".join(lines))
             raise
         from pysgrld.run.machine import threads
-        from pysgrld.search.outcome import result_of
+        from pysgrld.search.outcome import read_result
         from pysgrld.search.result_files import write_result
 
         number = threads(request.choices.start.threads).number
         with screen.counting("reading runs", len(found.plan.contenders)) as tell:
-            result = result_of(found.folder, found.plan, found.records, number, tell)
+            result = read_result(found.folder, found.plan, found.records, number, tell)
         written = write_result(result, screen.note)
     if json:
         show_json(result.record() | {"files": written})
@@ -239,6 +239,6 @@ def _show(result: SearchResult, written: list[Path]) -> None:
     echo()
     for line in sentences(result):
         echo(fill(line))
-    run = result.folder / result.reading
+    run = result.folder / result.interpretable_setting
     echo(f"Look at the topics with: sgmc report {shlex.quote(str(run))}")
     echo(fill(f"Written: {', '.join(map(str, written))}"))

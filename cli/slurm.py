@@ -17,7 +17,7 @@ import click
 
 from pysgrld.errors import CorpusError, SgmcError, UsageError, plural
 from pysgrld.options.parse import choice, duration, integer
-from pysgrld.options.paths import is_there, read_input
+from pysgrld.options.paths import path_exists, read_input
 
 from .batch_script import MOST_JOBS, NOTICE, Job, script
 from .options import Described, flag, given, plain
@@ -188,7 +188,7 @@ def command(
     not submitted.
     """
     from pysgrld.run.layout import check_outputs
-    from pysgrld.run.output_files import whole_file
+    from pysgrld.run.output_files import open_output
 
     values_by_name = dict(over)
     if len(values_by_name) < len(over):
@@ -248,7 +248,7 @@ def command(
         return
     path = Path(out)
     check_outputs([path], force=force, inputs=[setup] if setup else [])
-    with whole_file(path) as file:
+    with open_output(path) as file:
         file.write(written)
     echo(f"submit the script with: sbatch {path}", err=True)
 
@@ -297,7 +297,7 @@ def _check(args: tuple[str, ...], *, shared: bool) -> list[str]:
                     "--nodes and --ranks-per-node start several processes, which only 'train "
                     "--mpi' can use; give both or neither"
                 )
-            if values.get("shard") and all(map(is_there, values["corpus"])):
+            if values.get("shard") and all(map(path_exists, values["corpus"])):
                 from pysgrld.corpus.shards import check_shards
 
                 from .corpus import corpus_options
@@ -327,7 +327,7 @@ def _check_training(values: dict[str, Any]) -> list[str]:
         raise UsageError("a batch job has no standard input; give the corpus instead of -")
     if corpus:
         choices.check()
-    return [name for name in corpus if not is_there(name)]
+    return [name for name in corpus if not path_exists(name)]
 
 
 def _doubts(job: Job, args: tuple[str, ...]) -> Iterator[str]:
@@ -347,7 +347,7 @@ def _doubts(job: Job, args: tuple[str, ...]) -> Iterator[str]:
         assert command is not None
         with command.make_context("train", list(args[1:]), parent=above) as context:
             corpus, typed = context.params["corpus"], given(context.params)
-    if not corpus or not is_there(corpus[0]):
+    if not corpus or not path_exists(corpus[0]):
         return
     ranks = (job.nodes or 1) * (job.ranks or 1)
     if len(corpus) > 1 or not is_stored(Path(corpus[0])):

@@ -426,7 +426,7 @@ def _show(
         if len(results.fitted.layers) > 1
         else ""
     )
-    numbers = results.fitted.score.shown_beside(results.fitted.numbers())
+    numbers = results.fitted.score.shown_metrics(results.fitted.numbers())
     if topics[0].found:
         what = f"{what} of each of {len(results.chains)} chains"
     title = f"{results.place}{where}, {what} after {results.length}{numbers}"

@@ -163,15 +163,15 @@ def _train(
 ) -> None:
     """Train one chain, in this process or with all ranks of its communicator, or several chains."""
     from pysgrld.models.choices import Choices
-    from pysgrld.train.request import Request, going_on, growing
+    from pysgrld.train.request import Request, continuation_request, resume_request
 
     choices = Choices(options)
 
     request, n_chains = Request(corpus, choices, break_lock=break_lock), 0
     if parent[0] is not None:
-        request = growing(parent[0], request, only_new=parent[1], forget=parent[2])
+        request = continuation_request(parent[0], request, only_new=parent[1], forget=parent[2])
     elif not corpus:  # Without a corpus, resume a run, or all chains of a folder.
-        request, n_chains = going_on(choices, break_lock=break_lock)
+        request, n_chains = resume_request(choices, break_lock=break_lock)
     request.choices.check()
     if n_chains or (chains or 1) > 1:
         if comm is not ALONE:

@@ -36,7 +36,7 @@ from tables import table, versus
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus.build import store_documents
 from pysgrld.corpus.minibatches import choose_documents, minibatch_words
-from pysgrld.evaluate import Completion, pair, visits
+from pysgrld.evaluate import Completion, pair_parts, visits
 from pysgrld.evaluate.held_out import split
 from pysgrld.experiments.bench.end_to_end import bundled_corpus
 from pysgrld.experiments.bench.results import measure
@@ -227,7 +227,7 @@ def prepare(
             )
             parts.append(other.take(np.arange(other.documents)))
         if len(parts) == 2:
-            held_out = pair(*parts)
+            held_out = pair_parts(*parts)
         else:
             held_out = split(parts[0], np.arange(len(parts[0])), 0.8, contest.seed)
     stored = {"training": training, "observed": held_out.observed, "held-out": held_out.held_out}

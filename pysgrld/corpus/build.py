@@ -27,7 +27,7 @@ from pysgrld.corpus.stored_files import (
 from pysgrld.corpus.vocabulary import read_vocabulary
 from pysgrld.corpus.write import ABOUT, work_folder
 from pysgrld.errors import Interrupted, UsageError, WriteError, no_log, plural
-from pysgrld.options.paths import is_file, is_there, resolve_path
+from pysgrld.options.paths import is_file, path_exists, resolve_path
 from pysgrld.run import jsonio
 from pysgrld.run.files import (
     PIECE,
@@ -38,7 +38,7 @@ from pysgrld.run.files import (
     replace_file,
     write_new,
 )
-from pysgrld.run.ownership import foreign, mark_of
+from pysgrld.run.ownership import file_mark, foreign
 from pysgrld.run.signals import StopFlag
 from pysgrld.types import Documents, Int64s, Key
 
@@ -223,7 +223,7 @@ def copy_parts(source: Path, folder: Path, *, link: bool = False) -> None:
     OSError
     """
     meta = read_header(source)
-    arrays = [PACKED] if is_there(source / PACKED) else [f"{name}.npy" for name in ARRAYS]
+    arrays = [PACKED] if path_exists(source / PACKED) else [f"{name}.npy" for name in ARRAYS]
     counted = [WORD_COUNTS] if "totals" in meta else []
     part_names = [name for name in meta.get("parts") or {} if name in BESIDE]
     folder.mkdir()
@@ -271,18 +271,18 @@ def drop_text(path: Path) -> int:
     Corpus.open(path)
     freed = 0
     try:
-        meta = jsonio.unsealed(read_small(path / "meta.json", links=True), path / "meta.json")
+        meta = jsonio.parse_sealed(read_small(path / "meta.json", links=True), path / "meta.json")
         listed = (meta.get("parts") or {}).pop(TEXTS, None)
         record = listed or meta.get("dropped", {}).get(TEXTS)
         if record is not None and os.path.lexists(path / TEXTS):
-            mark = mark_of(path / TEXTS)
+            mark = file_mark(path / TEXTS)
             owned = mark is not None and mark.sha256 == record["sha256"]
             if listed is not None and not owned:
                 raise foreign(path / TEXTS)
             freed = mark.size if mark is not None and owned else 0
         if listed is not None:
             meta["dropped"] = {TEXTS: listed}
-            replace_file(path / "meta.json", [jsonio.sealed(meta)], "store")
+            replace_file(path / "meta.json", [jsonio.format_sealed(meta)], "store")
         if freed:
             (path / TEXTS).unlink()
             fsync_folder(path, "store")

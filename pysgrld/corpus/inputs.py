@@ -24,7 +24,7 @@ from pysgrld.corpus.lines import COMPRESSED, Lines, plain_name, size_of, without
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.stored_files import is_stored
 from pysgrld.errors import CorpusError, MissingInputError, UsageError, plural
-from pysgrld.options.paths import is_file, is_folder, is_there, refusal_of, resolve_path
+from pysgrld.options.paths import is_file, is_folder, path_error, path_exists, resolve_path
 from pysgrld.run.layout import CHECKPOINTS, CONFIG
 
 #: Maximum number of file suffixes that a message lists.
@@ -274,7 +274,7 @@ def texts_of_folder(folder: Path) -> Folder:
     def refuse(error: OSError) -> None:
         raise MissingInputError(f"{error.filename}: cannot be read: {error.strerror}") from None
 
-    if all(is_there(folder / name) for name in _RUN):
+    if all(path_exists(folder / name) for name in _RUN):
         raise CorpusError(
             "this is a run, not a folder of texts; resume it with 'sgmc train', or give its "
             f"corpus, {folder / 'corpus'}",
@@ -290,7 +290,7 @@ def texts_of_folder(folder: Path) -> Folder:
         names_to_read = [
             path
             for path in seen
-            if not any(all(is_there(path / name) for name in parts) for parts in _OURS)
+            if not any(all(path_exists(path / name) for name in parts) for parts in _OURS)
         ]
         hidden += len(folders) - len(seen)
         ours += len(seen) - len(names_to_read)
@@ -466,5 +466,5 @@ def check_inputs(inputs: Sequence[str]) -> None:
     if list(inputs).count("-") > 1:
         raise UsageError("standard input (-) was given twice, but can be read only once")
     for path in inputs:
-        if path != "-" and not is_there(path):
-            raise refusal_of(path, FileNotFoundError())
+        if path != "-" and not path_exists(path):
+            raise path_error(path, FileNotFoundError())

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import zstandard
 
 from pysgrld.errors import CorpusError, SgmcError
-from pysgrld.options.paths import STDIN, Kind, look_up, open_input, refusal_of
+from pysgrld.options.paths import STDIN, Kind, open_input, path_error, path_kind
 
 if TYPE_CHECKING:
     from pysgrld.corpus.bzip2 import ParallelBzip2
@@ -123,7 +123,7 @@ class Lines(ExitStack):
         try:
             data: bytes = self.file.read(size) or b""
         except OSError as error:
-            raise refusal_of(self.label, error) from None
+            raise path_error(self.label, error) from None
         self._digest.update(data)
         if self.on_read is not None:
             self.on_read(len(data))
@@ -276,7 +276,7 @@ def size_of(path: str) -> int | None:
     """
     if path == "-":
         return None
-    return Path(path).stat().st_size if look_up(path) is Kind.FILE else None
+    return Path(path).stat().st_size if path_kind(path) is Kind.FILE else None
 
 
 def plain_name(path: str | Path) -> str:

@@ -250,7 +250,7 @@ class CorpusOptions:
             parse.kept_text(self.keep_text)
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Self:
+    def from_values(cls, values: Mapping[str, Any]) -> Self:
         """Create reading options from a mapping of command-line names; None stands for the default."""
         named = {f.name: values.get(f.name.replace("_", "-")) for f in fields(cls)}
         if named["phrases"] is not None:
@@ -297,7 +297,7 @@ class CorpusOptions:
         # Only texts are recorded with a token pattern.
         if OF_WORDS in recorded or "token-pattern" in recorded:
             numbered = recorded.get(OF_WORDS) == NUMBERED
-        options = cls.of({**given, **recorded_values, **explicit}).for_known_words()
+        options = cls.from_values({**given, **recorded_values, **explicit}).for_known_words()
         recorded_field = "text-field" in recorded_values and "text-field" not in explicit
         return replace(options, numbered=numbered, as_recorded=recorded_field)
 

@@ -30,15 +30,15 @@ from pysgrld.errors import (
     UsageError,
     plural,
 )
-from pysgrld.options.paths import is_folder, is_stream, is_there, list_folder, refusal_of
+from pysgrld.options.paths import is_folder, is_stream, list_folder, path_error, path_exists
 from pysgrld.run import jsonio
 from pysgrld.run.files import (
+    convert_write_errors,
     make_folder,
     read_small,
     refuse_full_folder,
     temporary_name,
     write_new,
-    writing,
 )
 from pysgrld.run.ownership import is_marked
 
@@ -112,9 +112,9 @@ def build_shard(
     # The first process writes the plan to disk; each other process compares its plan with it.
     plan = {"shards": n_shards, "inputs": records} | recipe(options)
     path, text = folder / _PLAN, json.dumps(plan, indent=1).encode() + b"\n"
-    with writing(folder):
+    with convert_write_errors(folder):
         make_folder(folder, "shards")
-    if not is_there(path):
+    if not path_exists(path):
         if conflicts := [
             p for p in list_folder(folder, OutputError) if p != path and not is_marked(p.name)
         ]:
@@ -123,7 +123,7 @@ def build_shard(
                 "folder with -o"
             )
         temporary = folder / temporary_name("plan")
-        with writing(path):
+        with convert_write_errors(path):
             write_new(temporary, [text], "shards")
             # Another process may have written the plan first.
             with contextlib.suppress(FileExistsError):
@@ -135,7 +135,7 @@ def build_shard(
             "another number of shards; remove the folder, or choose another with -o"
         )
     shard_folder = folder / _name(number, n_shards)
-    if is_there(shard_folder):
+    if path_exists(shard_folder):
         listener.note(f"shard {number} of {n_shards} is there already: {shard_folder}")
         return Corpus.open(shard_folder)
     sizes = [sum(int(file.get("size", 0)) for file in shard_files) for shard_files in files]
@@ -290,7 +290,7 @@ def _plan(folder: Path) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError):
         raise MissingInputError(f"{folder}: is not there; {again}") from None
     except OSError as error:
-        raise refusal_of(folder / _PLAN, error) from None
+        raise path_error(folder / _PLAN, error) from None
     except ValueError:
         plan = None
     proper = isinstance(plan, dict) and isinstance(plan.get("options"), dict)

@@ -18,7 +18,7 @@ from pysgrld.corpus.reading import AUTO, USUAL_TEXT_FIELD, CorpusOptions, Readin
 from pysgrld.corpus.stopwords import NAMED
 from pysgrld.corpus.stored_files import PACKED, PARTS, digest, is_stored
 from pysgrld.corpus.vocabulary import Rules, resolved, stop_words
-from pysgrld.options.paths import is_file, is_folder, is_stream, refusal_of, resolve_path
+from pysgrld.options.paths import is_file, is_folder, is_stream, path_error, resolve_path
 
 #: Options that are recorded only if they differ from the default, because older corpora do not record
 #: these options.
@@ -255,6 +255,6 @@ def _stamped(path: Path, name: str) -> dict[str, Any]:
     try:
         status = path.stat()
     except OSError as error:
-        raise refusal_of(path, error) from None
+        raise path_error(path, error) from None
     stamp = [status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
     return {"name": name, "size": status.st_size, "stamp": stamp}

@@ -44,7 +44,7 @@ from pysgrld.corpus.stored_files import (
 from pysgrld.corpus.vectors import Vector, changed, members
 from pysgrld.corpus.vocabulary import read_vocabulary
 from pysgrld.errors import CorpusError
-from pysgrld.options.paths import is_there
+from pysgrld.options.paths import path_exists
 from pysgrld.run.files import open_regular
 from pysgrld.types import Documents, Int32s, Int64s, Slicing, WordTotals
 
@@ -162,7 +162,7 @@ class Corpus:
         if (written.get("stamp") or [size])[0] != size:
             raise damaged(path, "vocab.txt was changed since it was written")
         vectors = {}
-        packed = is_there(path / PACKED)
+        packed = path_exists(path / PACKED)
         for name, dtype in ARRAYS.items():
             file = PACKED if packed else f"{name}.npy"
             bad = damaged(path, f"{file} is not a vector of {dtype.name}, or is incomplete")

@@ -17,7 +17,7 @@ import numpy as np
 from pysgrld.corpus.reading import READING
 from pysgrld.corpus.vectors import stamp_of
 from pysgrld.errors import CorpusError, SgmcError
-from pysgrld.options.paths import is_file, is_folder, is_there, refusal_of
+from pysgrld.options.paths import is_file, is_folder, path_error, path_exists
 from pysgrld.run import jsonio
 from pysgrld.run.files import open_regular, read_small, write_new
 from pysgrld.run.schema import NATURAL, Each, misfit
@@ -137,12 +137,12 @@ def part_of(path: Path, name: str) -> Iterator[Path]:
         yield part
     except FileNotFoundError:
         if not is_folder(path):
-            raise refusal_of(path, FileNotFoundError()) from None
+            raise path_error(path, FileNotFoundError()) from None
         raise damaged(path, f"{name} is missing") from None
     except OSError as error:
         if error.errno in (errno.EINVAL, errno.ENXIO):
             raise damaged(path, f"{name} is not a regular file") from None
-        raise refusal_of(part, error) from None
+        raise path_error(part, error) from None
 
 
 def read_header(path: Path) -> dict[str, Any]:
@@ -167,7 +167,7 @@ def read_header(path: Path) -> dict[str, Any]:
     """
     try:
         with part_of(path, "meta.json") as part:
-            meta = jsonio.unsealed(read_small(part, links=True), part)
+            meta = jsonio.parse_sealed(read_small(part, links=True), part)
     except SgmcError:
         raise
     except (ValueError, RecursionError):
@@ -216,14 +216,14 @@ def digest(path: Path, notify: Callable[[int], None] = lambda _: None) -> str:
                 hasher.update(piece)
                 notify(len(piece))
     except OSError as error:
-        raise refusal_of(path, error) from None
+        raise path_error(path, error) from None
     return hasher.hexdigest()
 
 
 def vocabulary_of(path: Path) -> Path:
     """Find the vocabulary file of a corpus, in the folder of the corpus or of its run."""
     places = [folder / "vocab.txt" for folder in (path, path.parent, path.parent.parent)]
-    return next((place for place in places if is_there(place)), places[0])
+    return next((place for place in places if path_exists(place)), places[0])
 
 
 def store_files(

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from pysgrld.corpus._gather import CUT, copy, gather
 from pysgrld.errors import CorpusError
-from pysgrld.options.paths import refusal_of
+from pysgrld.options.paths import path_error
 from pysgrld.run.files import open_regular, sync
 from pysgrld.types import Array, Int64s
 
@@ -164,7 +164,7 @@ class Vector:
         if problem == CUT:
             raise changed(self.path)
         if problem:
-            raise refusal_of(self.path, OSError(problem, os.strerror(problem)))
+            raise path_error(self.path, OSError(problem, os.strerror(problem)))
         return out
 
     def _in_memory(self, pieces: int, values: int) -> bool:

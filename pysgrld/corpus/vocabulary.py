@@ -28,7 +28,7 @@ from pysgrld.corpus.segment import SEGMENTERS
 from pysgrld.corpus.stopwords import NAMED, named
 from pysgrld.corpus.word_lists import genes_in, words_in
 from pysgrld.errors import CorpusError, MissingInputError
-from pysgrld.options.paths import is_file, is_stream, is_there
+from pysgrld.options.paths import is_file, is_stream, path_exists
 from pysgrld.options.spelling import fold
 from pysgrld.types import Int64s
 
@@ -200,7 +200,7 @@ def stop_words(choice: str) -> StopWords:
         if name in NAMED:
             lists[name] = _WordList.of(named(name))
             continue
-        if not is_there(name):
+        if not path_exists(name):
             raise MissingInputError(
                 f"--stop-words {name}: no such file; give {', '.join(NAMED)}, none, a file with "
                 "one word per line, or several of these separated by commas"

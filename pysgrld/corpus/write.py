@@ -32,7 +32,6 @@ from pysgrld.corpus.vectors import GrowingFile, add_member, new_archive, stamp_o
 from pysgrld.errors import Interrupted, LockedError, OutputError, SgmcError, WriteError
 from pysgrld.run import jsonio
 from pysgrld.run.files import (
-    advice_on,
     flock,
     fsync_folder,
     read_small,
@@ -41,6 +40,7 @@ from pysgrld.run.files import (
     replace_file,
     sync,
     temporary_name,
+    write_advice,
     write_new,
 )
 from pysgrld.run.lock import is_same
@@ -166,7 +166,7 @@ class Writer:
         if above is None:
             digest = hashlib.sha256(counted.tobytes()).hexdigest()
             meta["totals"] = totals._asdict() | {"words": digest}
-        put("meta.json", jsonio.sealed(meta))
+        put("meta.json", jsonio.format_sealed(meta))
 
 
 class WorkFolder:
@@ -297,7 +297,9 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
             if isinstance(error, SgmcError):
                 raise
             reason = error.strerror or str(error)
-            raise WriteError(f"{store}: cannot be written: {reason}; {advice_on(error)}") from None
+            raise WriteError(
+                f"{store}: cannot be written: {reason}; {write_advice(error)}"
+            ) from None
     finally:
         if lock is not None:
             # Check that the path is still the locked folder.

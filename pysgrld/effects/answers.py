@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.effects.composition import Fit, Regression, Sorting, weightings_of
-from pysgrld.effects.design import Contrast, Design, columns_of
+from pysgrld.effects.composition import Fit, Regression, WordAllocation, bootstrap_sets
+from pysgrld.effects.design import Contrast, Design, formula_columns
 from pysgrld.effects.likeness import SampledShares, SourceLikeness
 from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.reading.results import Results
@@ -154,9 +154,10 @@ class Effects:
         self.design, self._fit, self.topics = design, fit, topics
         self.likeness: SourceLikeness | None = None
         self.draws = fit.draws
-        self.shares: Doubles = fit.of(design.matrix.mean(axis=0)).drawn.mean(axis=0)
+        self.shares: Doubles = fit.estimate(design.matrix.mean(axis=0)).drawn.mean(axis=0)
         differences = [
-            fit.of(comparison.second.mean - comparison.first.mean) for comparison in comparisons
+            fit.estimate(comparison.second.mean - comparison.first.mean)
+            for comparison in comparisons
         ]
         z = np.array([comparison.in_errors() for comparison in differences])
         signs = np.zeros(z.shape, np.int64)
@@ -174,7 +175,7 @@ class Effects:
         """Return predicted shares along a numeric column, or at each value of a categorical column."""
         points = []
         for predicted in self.design.curve(column):
-            sampled = self._fit.of(predicted.mean)
+            sampled = self._fit.estimate(predicted.mean)
             mean = np.clip(sampled.drawn.mean(axis=0), 0.0, 1.0)
             points.append(
                 PredictedShares(predicted.value, predicted.number, mean, *sampled.interval(0.0))
@@ -282,18 +283,18 @@ class Effects:
             has_error = (z != 0.0).any(axis=0)
             of_pairs = np.where(has_error, len(z) * 2.0 * ndtr(-np.abs(z).max(axis=0)), np.nan)
             p = np.minimum(1.0, 2.0 * np.fmin(p, of_pairs))
-        shares = np.array([self._fit.of(mean).drawn.mean(axis=0) for mean in means]).T
+        shares = np.array([self._fit.estimate(mean).drawn.mean(axis=0) for mean in means]).T
         values = [point.value for point in points]
         documents = self.design.documents_of(column)
         return ColumnTest(column, values, documents, p, discoveries(p), np.clip(shares, 0.0, 1.0))
 
     def _compared(self, contrast: Contrast, difference: Sampled, signs: Int64s) -> TopicsContrasted:
         parts = (
-            (self._fit.of(contrast.first.mean), 0.0),
-            (self._fit.of(contrast.second.mean), 0.0),
+            (self._fit.estimate(contrast.first.mean), 0.0),
+            (self._fit.estimate(contrast.second.mean), 0.0),
             (difference, -1.0),
         )
-        estimates = [between(sampled, least) for sampled, least in parts]
+        estimates = [clip_interval(sampled, least) for sampled, least in parts]
         rows = zip(self.topics.tolist(), *estimates, signs.tolist(), strict=True)
         return TopicsContrasted(
             contrast.column,
@@ -307,7 +308,7 @@ def _rounded(values: Sequence[float | None]) -> list[float | None]:
     return [None if value is None else round(value, 5) for value in values]
 
 
-def between(sampled: Sampled, least: float) -> list[Between]:
+def clip_interval(sampled: Sampled, least: float) -> list[Between]:
     """Return the mean and the interval of each topic's share, clipped to the range [`least`, 1].
 
     Parameters
@@ -324,10 +325,10 @@ def between(sampled: Sampled, least: float) -> list[Between]:
     ]
 
 
-def estimated(
+def estimate_effects(
     request: EffectRequest,
     columns: Mapping[str, Sequence[Any]],
-    sorting: Sorting,
+    sorting: WordAllocation,
     topics: Int64s,
     take: Callable[[Int64s], Documents],
     tell: Tell = lambda label, done, total: None,
@@ -355,9 +356,11 @@ def estimated(
     """
     design = Design(request.formula, columns)
     comparisons = design.comparisons(request.contrasts, request.reference)
-    units = None if request.cluster is None else numbered(columns[request.cluster], design.used)
+    units = (
+        None if request.cluster is None else number_clusters(columns[request.cluster], design.used)
+    )
     draws, n = len(sorting.back), len(design.used)
-    regression = Regression(design.matrix, units, len(topics), weightings_of(draws))
+    regression = Regression(design.matrix, units, len(topics), bootstrap_sets(draws))
     sampled = SampledShares(n, len(topics))
     for begin, rows in chunks(design.used, len(topics)):
         shares = sorting.shares(take(rows))
@@ -371,7 +374,7 @@ def estimated(
     return effects
 
 
-def numbered(values: Sequence[Any], rows: Int64s) -> Int64s:
+def number_clusters(values: Sequence[Any], rows: Int64s) -> Int64s:
     """Number the clusters of the given documents; a document without a value is its own cluster.
 
     Parameters
@@ -406,7 +409,7 @@ def chunks(rows: Int64s, topics: int) -> Iterator[tuple[int, Int64s]]:
         yield begin, rows[begin : begin + size]
 
 
-def effects_of(
+def estimate_run_effects(
     results: Results, request: EffectRequest, tell: Tell = lambda label, done, total: None
 ) -> Effects:
     """Estimate how the topics of a run depend on columns of its corpus.
@@ -436,19 +439,19 @@ def effects_of(
         raise MissingInputError(f"{results.missing_corpus}, so effects cannot be estimated")
     rows = np.arange(corpus.documents)
     topics = results.fitted.shown(layer)
-    return estimated(
+    return estimate_effects(
         request,
-        columns_asked(
+        requested_columns(
             request.formula, request.cluster, Columns(corpus.about, rows, request.cluster)
         ),
-        sorting_of(results, layer, topics),
+        allocate_words(results, layer, topics),
         topics,
         corpus.take,
         tell,
     )
 
 
-def columns_asked(
+def requested_columns(
     formula: str, cluster: str | None, columns: Mapping[str, Sequence[Any]]
 ) -> Mapping[str, Sequence[Any]]:
     """Check that the formula's columns and the cluster column exist, and return all columns.
@@ -472,7 +475,7 @@ def columns_asked(
     UsageError
         If the formula does not parse, or a column does not exist.
     """
-    columns_of(formula, list(columns))
+    formula_columns(formula, list(columns))
     if cluster is not None and cluster not in columns:
         available = ", ".join(repr(name[:40]) for name in list(columns)[:20])
         raise UsageError(f"cluster: unknown column {cluster[:40]!r}; the columns are {available}")
@@ -513,7 +516,7 @@ class Columns(Mapping[str, Sequence[Any]]):
         return len(self._kinds)
 
 
-def sorting_of(results: Results, layer: int, topics: Int64s) -> Sorting:
+def allocate_words(results: Results, layer: int, topics: Int64s) -> WordAllocation:
     """Return the allocation of words to topics, with corrections for the uncertainty of the topics.
 
     The samples of the run measure this uncertainty; without samples, there is no correction.
@@ -522,4 +525,4 @@ def sorting_of(results: Results, layer: int, topics: Int64s) -> Sorting:
     weights = results.weights(layer)
     steps = drawn_steps(results)
     drawn = (rows[topics] for rows in results.topic_draws(steps, layer)) if steps else iter([mean])
-    return Sorting.by(mean, None if weights is None else weights[topics], drawn)
+    return WordAllocation.from_topics(mean, None if weights is None else weights[topics], drawn)

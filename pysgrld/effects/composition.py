@@ -41,7 +41,7 @@ _RANK = 1e-8
 _LEVERAGE = 0.99
 
 
-class Sorting(NamedTuple):
+class WordAllocation(NamedTuple):
     """Allocation of words to topics, and the matrices that correct the errors of this allocation.
 
     Attributes
@@ -58,7 +58,9 @@ class Sorting(NamedTuple):
     back: Doubles
 
     @classmethod
-    def by(cls, mean: Array, weights: Doubles | None, drawn: Iterable[Array]) -> Sorting:
+    def from_topics(
+        cls, mean: Array, weights: Doubles | None, drawn: Iterable[Array]
+    ) -> WordAllocation:
         """Compute the allocation of words from the mean topics, and its corrections from the draws.
 
         Parameters
@@ -132,7 +134,7 @@ class Regression:
         leverage = self._of_units((self._design**2).sum(axis=1)) / n
         self._leverage = np.minimum(leverage, _LEVERAGE)
 
-    def turned(self, contrast: Doubles) -> Doubles:
+    def to_orthogonal_basis(self, contrast: Doubles) -> Doubles:
         """Convert a contrast of the coefficients, (P,), to the basis of the orthogonal columns."""
         solution: Doubles = np.asarray(np.linalg.solve(self._root.T, contrast), np.float64)
         return solution
@@ -174,8 +176,8 @@ class Regression:
     def coefficients(self) -> Doubles:
         """Return the regression coefficients, unweighted and for R sets of bootstrap weights.
 
-        The shape is (1 + R, P, K). The coefficients belong to the orthogonal columns; `turned`
-        converts contrasts to this basis.
+        The shape is (1 + R, P, K). The coefficients belong to the orthogonal columns;
+        `to_orthogonal_basis` converts contrasts to this basis.
         """
         p = self._design.shape[1]
         inner = self._inner.reshape(-1, p, p)
@@ -188,7 +190,7 @@ class Regression:
     def parts(self, places: Int64s, contrast: Doubles) -> tuple[Doubles, Doubles]:
         """Return rows of the orthogonal design, (m, P), and each row's part of a contrast, (m,)."""
         rows: Doubles = self._design[places]
-        return rows, rows @ self.turned(contrast)
+        return rows, rows @ self.to_orthogonal_basis(contrast)
 
     def freedom(self, contrast: Doubles) -> tuple[float, float]:
         """Return the small-sample scale factor and the degrees of freedom of a contrast, (P,).
@@ -198,10 +200,10 @@ class Regression:
         freedom. For a combination in which units have parts l, n is replaced by (sum of l^2)^2 /
         (sum of l^4), and 1 / n by the leverages of the units.
         """
-        return self.freedom_along(self.turned(contrast))
+        return self.freedom_along(self.to_orthogonal_basis(contrast))
 
     def freedom_along(self, way: Doubles) -> tuple[float, float]:
-        """Return the results of `freedom` for a contrast in the orthogonal basis (`turned`)."""
+        """Return the results of `freedom` for a contrast of `to_orthogonal_basis`."""
         n, p = self._number, self._design.shape[1]
         if self._units is None:  # Use blocks that fit into a processor's cache.
             size = _CACHED
@@ -265,11 +267,11 @@ class Fit:
         influence: Doubles = parts[:, None] * residuals
         return influence
 
-    def of(self, contrast: Doubles) -> Sampled:
+    def estimate(self, contrast: Doubles) -> Sampled:
         """Estimate a linear combination of coefficients, (P,), with its uncertainty, per topic."""
         stretch, freedom = self._regression.freedom(contrast)
         k = self._back.shape[1]
-        turned = self._regression.turned(contrast)
+        turned = self._regression.to_orthogonal_basis(contrast)
         drawn = turned @ self._centre @ self._back
         over = self._corrected(stretch * np.einsum("p,rpk->rk", turned, self._others))
         return Sampled(drawn, over, np.zeros(k), np.full(k, freedom))
@@ -301,7 +303,9 @@ class Fit:
         """
         from scipy.special import fdtrc
 
-        turned = np.array([self._regression.turned(contrast) for contrast in contrasts])
+        turned = np.array(
+            [self._regression.to_orthogonal_basis(contrast) for contrast in contrasts]
+        )
         freedom = np.array([self._regression.freedom_along(way)[1] for way in turned])
         turned = turned[freedom >= _FEWEST]
         topics = self._back.shape[1]
@@ -331,7 +335,7 @@ class Fit:
         return tested
 
 
-def weightings_of(draws: int) -> int:
+def bootstrap_sets(draws: int) -> int:
     """Return the number of sets of bootstrap weights for a number of topic draws.
 
     Parameters

@@ -30,8 +30,8 @@ _AVERAGED, POINTS = 20_000, 21
 _NUMBERS, _FLAGS = ("integer", "floating", "mixed-integer-float"), {True: "yes", False: "no"}
 
 
-class Predicted(NamedTuple):
-    """Prediction that results if a column has the same value in all documents.
+class ValuePrediction(NamedTuple):
+    """ValuePrediction that results if a column has the same value in all documents.
 
     Attributes
     ----------
@@ -52,8 +52,8 @@ class Contrast(NamedTuple):
     """Comparison of two values of a column; the other columns are unchanged."""
 
     column: str
-    first: Predicted
-    second: Predicted
+    first: ValuePrediction
+    second: ValuePrediction
 
 
 class Design:
@@ -88,7 +88,7 @@ class Design:
 
     def __init__(self, formula: str, columns: Mapping[str, Sequence[Any]]) -> None:
         self.formula = formula
-        self.columns = columns_of(formula, list(columns))
+        self.columns = formula_columns(formula, list(columns))
         import pandas
         from formulaic import model_matrix
 
@@ -126,7 +126,7 @@ class Design:
         if not any(isinstance(value, np.datetime64) for value in values):
             return values
         self._dates.add(column)
-        return [None if value is None else years_of(value) for value in values]
+        return [None if value is None else to_years(value) for value in values]
 
     def comparisons(
         self, contrasts: Sequence[tuple[str, str, str]] = (), reference: str | None = None
@@ -150,7 +150,11 @@ class Design:
         """
         if contrasts:
             return [
-                Contrast(column, self._typed(column, first), self._typed(column, second))
+                Contrast(
+                    column,
+                    self._predict_at_value(column, first),
+                    self._predict_at_value(column, second),
+                )
                 for column, first, second in contrasts
             ]
         categories = [column for column in self.columns if not self.is_number(column)]
@@ -168,7 +172,7 @@ class Design:
         pairs = []
         for column in self.columns:
             values = self.grid(column, quartiles=True)
-            predicted = {value: self._predicted(column, value) for value in values}
+            predicted = {value: self._predict(column, value) for value in values}
             chosen = reference if reference in predicted else None
             if chosen is None and len(values) > PAIRED:
                 chosen = str(self._data[column].value_counts().idxmax())
@@ -178,9 +182,9 @@ class Design:
                 pairs += [Contrast(column, predicted[first], predicted[v]) for v in seconds]
         return pairs
 
-    def curve(self, column: str) -> list[Predicted]:
+    def curve(self, column: str) -> list[ValuePrediction]:
         """Return predictions along a numeric column, or at each value of a categorical column."""
-        return [self._predicted(column, value) for value in self.grid(column)]
+        return [self._predict(column, value) for value in self.grid(column)]
 
     def grid(self, column: str, *, quartiles: bool = False) -> list[Any]:
         """Return the values of a categorical column, or points over the range of a numeric column.
@@ -218,7 +222,7 @@ class Design:
         """Return True if a column is numeric."""
         return bool(self._data[column].dtype.kind == "f")
 
-    def _typed(self, column: str, text: str) -> Predicted:
+    def _predict_at_value(self, column: str, text: str) -> ValuePrediction:
         """Return the prediction at a value that the user typed."""
         if column not in self.columns:
             raise UsageError(
@@ -233,7 +237,7 @@ class Design:
                     f"contrast {column}: no document has the value {text[:_SHOWN]!r}; the values "
                     f"are {available}"
                 )
-            return self._predicted(column, text)
+            return self._predict(column, text)
         least, greatest = float(self._data[column].min()), float(self._data[column].max())
         try:
             number = float(text)
@@ -244,9 +248,9 @@ class Design:
                 f"contrast {column}: {text[:_SHOWN]!r} is not a number from {least:g} to "
                 f"{greatest:g}"
             )
-        return self._predicted(column, number)
+        return self._predict(column, number)
 
-    def _predicted(self, column: str, value: Any) -> Predicted:
+    def _predict(self, column: str, value: Any) -> ValuePrediction:
         changed = self._some.copy()
         number = float(value) if self.is_number(column) else None
         if number is None:
@@ -257,7 +261,7 @@ class Design:
             changed[column] = number
         with _FormulaErrors(self.formula):
             made = np.asarray(self._spec.get_model_matrix(changed, context={}), np.float64)
-        return Predicted(self._shown(column, value), number, made.mean(axis=0))
+        return ValuePrediction(self._shown(column, value), number, made.mean(axis=0))
 
     def _shown(self, column: str, value: Any) -> str:
         """Format a value; a date is shown as its month, or as its year if it is the first of January."""
@@ -265,19 +269,19 @@ class Design:
             return str(value)
         number = float(value)
         if column in self._dates and not number.is_integer():
-            return str(date_of(number).astype("datetime64[M]"))
+            return str(to_date(number).astype("datetime64[M]"))
         return f"{number:.{10 if number.is_integer() else 6}g}"
 
 
-def years_of(day: np.datetime64) -> float:
+def to_years(day: np.datetime64) -> float:
     """Convert a day to a number of years, with the elapsed part of the year as its fraction."""
     first = day.astype("datetime64[Y]")
     begin, end = (year.astype("datetime64[D]") for year in (first, first + np.timedelta64(1, "Y")))
     return 1970 + int(first.astype(int)) + float((day - begin) / (end - begin))
 
 
-def date_of(years: float) -> np.datetime64:
-    """Convert a number of years to a day; this is the inverse of `years_of`."""
+def to_date(years: float) -> np.datetime64:
+    """Convert a number of years to a day; this is the inverse of `to_years`."""
     year = np.datetime64(int(np.floor(years)) - 1970, "Y")
     begin, end = (y.astype("datetime64[D]") for y in (year, year + np.timedelta64(1, "Y")))
     day: np.datetime64 = begin + np.timedelta64(
@@ -305,7 +309,7 @@ class _FormulaErrors:
             raise UsageError(f"formula {self._formula[:80]!r}: {reason[:160]}") from None
 
 
-def columns_of(formula: str, available: Sequence[str]) -> list[str]:
+def formula_columns(formula: str, available: Sequence[str]) -> list[str]:
     """Return the columns named in a formula, in the order of the formula.
 
     Parameters
@@ -339,7 +343,7 @@ def columns_of(formula: str, available: Sequence[str]) -> list[str]:
             raise ValueError(
                 "the left side is always the topics; leave it out, and choose topics with --topics"
             )
-        columns = list(dict.fromkeys(name for part in factors for name in _named(part)))
+        columns = list(dict.fromkeys(name for part in factors for name in _name_columns(part)))
     for name in columns:
         if name not in available:
             names = ", ".join(repr(column[:_SHOWN]) for column in available[:20])
@@ -356,7 +360,7 @@ def columns_of(formula: str, available: Sequence[str]) -> list[str]:
     return columns
 
 
-def _named(factor: str) -> list[str]:
+def _name_columns(factor: str) -> list[str]:
     """Return the names of columns in a factor, quoted or not, but not the names of functions."""
     quoted = re.findall(r"`([^`]+)`", factor)
     if factor.isidentifier():

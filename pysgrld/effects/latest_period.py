@@ -12,8 +12,8 @@ import numpy as np
 
 from pysgrld.corpus import Corpus
 from pysgrld.corpus.stopwords import named
-from pysgrld.effects.answers import Columns, between, chunks, sorting_of
-from pysgrld.effects.composition import Fit, Regression, weightings_of
+from pysgrld.effects.answers import Columns, allocate_words, chunks, clip_interval
+from pysgrld.effects.composition import Fit, Regression, bootstrap_sets
 from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.reading.results import Results
 from pysgrld.report.answers import Between
@@ -83,7 +83,7 @@ class PeriodNews(NamedTuple):
     topics: list[TopicChange]
     new_words: dict[str, int]
 
-    def of(self, change: str) -> list[TopicChange]:
+    def topics_with(self, change: str) -> list[TopicChange]:
         """Return the topics with the given change."""
         return [topic for topic in self.topics if topic.change == change]
 
@@ -110,7 +110,9 @@ def added_documents(
     if min(earlier, corpus.documents - earlier) < DOCUMENTS:
         return None
     rows = np.arange(corpus.documents)
-    return _news(results, corpus, rows, rows >= earlier, (None, None, None, None), tell)
+    return _compare_topics_and_words(
+        results, corpus, rows, rows >= earlier, (None, None, None, None), tell
+    )
 
 
 def latest_period(
@@ -141,7 +143,7 @@ def latest_period(
     """
     corpus = _corpus_of(results)
     columns = Columns(corpus.about, np.arange(corpus.documents), None)
-    dated = _dated(columns)
+    dated = _find_date_column(columns)
     if dated is None:
         return None
     column, rows, days = dated
@@ -152,7 +154,7 @@ def latest_period(
     first = last - fitting[0] + 1
     begin, end = (str(np.datetime64(day, "D")) for day in (first, last))
     period = (column, fitting[0], begin, end)
-    return _news(results, corpus, rows, days >= first, period, tell)
+    return _compare_topics_and_words(results, corpus, rows, days >= first, period, tell)
 
 
 def _corpus_of(results: Results) -> Corpus:
@@ -171,7 +173,7 @@ def _corpus_of(results: Results) -> Corpus:
     return corpus
 
 
-def _news(
+def _compare_topics_and_words(
     results: Results,
     corpus: Corpus,
     rows: Int64s,
@@ -194,9 +196,9 @@ def _news(
     tell : callable (what, done, total)
     """
     topics = results.fitted.shown(0)
-    sorting = sorting_of(results, 0, topics)
+    sorting = allocate_words(results, 0, topics)
     design = np.stack([np.ones(len(rows)), latest], axis=1).astype(np.float64)
-    regression = Regression(design, None, len(topics), weightings_of(len(sorting.back)))
+    regression = Regression(design, None, len(topics), bootstrap_sets(len(sorting.back)))
     counts = np.zeros((2, len(results.vocabulary)))
     for begin, block in chunks(rows, len(topics)):
         documents = corpus.take(block)
@@ -215,7 +217,7 @@ def _news(
     )
 
 
-def _dated(columns: Columns) -> tuple[str, Int64s, Int64s] | None:
+def _find_date_column(columns: Columns) -> tuple[str, Int64s, Int64s] | None:
     """Return the column with most dates, the rows with a date, and the dates in days since 1970."""
     best = None
     for column in columns.dates:
@@ -228,12 +230,12 @@ def _dated(columns: Columns) -> tuple[str, Int64s, Int64s] | None:
 
 def _changes(fit: Fit, topics: Int64s, names: dict[int, str]) -> list[TopicChange]:
     contrasts: list[Doubles] = [np.array(c, np.float64) for c in ((1, 0), (1, 1), (0, 1))]
-    before, latest, difference = (fit.of(contrast) for contrast in contrasts)
+    before, latest, difference = (fit.estimate(contrast) for contrast in contrasts)
     rows = zip(
         topics.tolist(),
-        between(before, 0.0),
-        between(latest, 0.0),
-        between(difference, -1.0),
+        clip_interval(before, 0.0),
+        clip_interval(latest, 0.0),
+        clip_interval(difference, -1.0),
         sure_signs(difference.in_errors()).tolist(),
         strict=True,
     )

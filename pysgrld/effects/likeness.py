@@ -119,7 +119,7 @@ class SampledShares:
             Positions of the documents of the regression.
         """
         rows = used[self.places]
-        contrasts = [each.second.mean - each.first.mean for each in _some(comparisons)]
+        contrasts = [each.second.mean - each.first.mean for each in _thin_comparisons(comparisons)]
         influences = [fit.influence(self.places, self._shares, each) for each in contrasts]
         weights = [fit.weights(self.places, each) for each in contrasts]
 
@@ -138,7 +138,7 @@ class SampledShares:
         return None
 
 
-def _some(comparisons: Sequence[Contrast]) -> Iterator[Contrast]:
+def _thin_comparisons(comparisons: Sequence[Contrast]) -> Iterator[Contrast]:
     """Yield at most `_COMPARISONS` comparisons of each column, at even intervals."""
     for column in dict.fromkeys(each.column for each in comparisons):
         of_column = [each for each in comparisons if each.column == column]

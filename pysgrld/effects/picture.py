@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pysgrld.effects.answers import Effects, PredictedShares, TopicsContrasted
-from pysgrld.effects.design import date_of
+from pysgrld.effects.design import to_date
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_picture
 
 #: `TOPICS`, `_LEVELS`: maximum numbers of topics and of categories in a panel. `_LETTERS`: maximum
@@ -168,7 +168,7 @@ def _draw(
     colour = COLOURS[number % len(COLOURS)]
     numbers = [point.number for point in curve if point.number is not None]
     if numbers:
-        x: Any = np.array([date_of(year) for year in numbers]) if dates else numbers
+        x: Any = np.array([to_date(year) for year in numbers]) if dates else numbers
         axes.fill_between(x, low, high, color=colour, alpha=0.18, lw=0)
         axes.plot(x, mean, color=colour, label=label)
         axes.tick_params(axis="x", rotation=30 if dates else 0)

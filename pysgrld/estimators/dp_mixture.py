@@ -276,7 +276,7 @@ class DPMixture(Framed):
         check_usage(explicit_options)
         train, threads = documents.take(usable), jobs(self.n_jobs)
         facts = Facts(len(train), words, train.tokens, 0, lambda *_: words)
-        options = MixtureOptions.of(resolve(explicit_options, facts).options.plain())
+        options = MixtureOptions.from_values(resolve(explicit_options, facts).options.plain())
         check_memory(options, facts, documents, threads)
         stream = Epochs.of(options, train, np.arange(len(train)))
         chain = MixtureChain(options, stream, words, train.tokens, threads)

@@ -343,8 +343,8 @@ class KeptModel(Framed):
         UsageError
             A `ValueError`: formulaic is not installed, or the formula does not fit ``data``.
         """
-        from pysgrld.effects.answers import EffectRequest, columns_asked, estimated
-        from pysgrld.effects.composition import Sorting
+        from pysgrld.effects.answers import EffectRequest, estimate_effects, requested_columns
+        from pysgrld.effects.composition import WordAllocation
 
         layer_index, documents = self._at(layer), self._documents_like(X)
         if not self.of_counts:
@@ -362,7 +362,7 @@ class KeptModel(Framed):
         words = np.flatnonzero(documents.lengths)
         mean, topics = self._topics(layer), self._fitted().shown(layer_index)
         draws = list(self._kept_topics(layer).draws) or [mean]
-        effects = estimated(
+        effects = estimate_effects(
             EffectRequest(
                 formula,
                 [(c, str(a), str(b)) for c, a, b in contrasts],
@@ -370,8 +370,10 @@ class KeptModel(Framed):
                 layer,
                 None if reference is None else str(reference),
             ),
-            columns_asked(formula, cluster, {n: [v[i] for i in words] for n, v in columns.items()}),
-            Sorting.by(mean[topics], None, (phi[topics] for phi in draws)),
+            requested_columns(
+                formula, cluster, {n: [v[i] for i in words] for n, v in columns.items()}
+            ),
+            WordAllocation.from_topics(mean[topics], None, (phi[topics] for phi in draws)),
             topics,
             lambda rows: documents.take(words[rows]),
         )
@@ -431,7 +433,7 @@ class KeptModel(Framed):
         self, path: str | Path, vocabulary: Sequence[str] | None, corpus: Corpus | None
     ) -> None:
         """Write a run directory, as `save`, whose training documents are a stored corpus, if given."""
-        from pysgrld.train.plan import config_of
+        from pysgrld.train.plan import training_config
 
         words, record, model = self._words(vocabulary), self._record, find_model(self.model)
         parameters = {
@@ -440,7 +442,7 @@ class KeptModel(Framed):
         # The seed that was drawn from a generator is saved instead of the generator.
         if not isinstance(self.random_state, int | None):
             parameters["random_state"] = record.options.seed
-        config = config_of(record.options, []) | {
+        config = training_config(record.options, []) | {
             "command": {"inputs": [], "estimator": parameters},
             "corpus": {
                 "name": "matrix",

@@ -19,7 +19,7 @@ from pysgrld.estimators.base import (
 from pysgrld.estimators.count_model import CountModel
 from pysgrld.estimators.fitting import AUTO
 from pysgrld.models.lda.resolved import LDAOptions
-from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK, LEARN, fixed, lowest_eta
+from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK, LEARN, fixed_value, lowest_eta
 from pysgrld.options.word_files import seed_words
 
 __all__ = ["LDA"]
@@ -257,7 +257,7 @@ class LDA(CountModel):
     def _finish(self) -> None:
         super()._finish()
         options, draw, k = self._options, self._draw, len(self.components_)
-        alpha = fixed(options.alpha)
+        alpha = fixed_value(options.alpha)
         self.alpha_ = np.array(
             draw[ALPHA_BLOCK][:k] if alpha is None else np.full(k, alpha), np.float64
         )

@@ -39,7 +39,7 @@ from pysgrld.models.resolve import resolve
 from pysgrld.models.seeds import unknown_seeds
 from pysgrld.models.table import find_model
 from pysgrld.options.option import Facts, Option
-from pysgrld.train.begin import begin, begin_exactly
+from pysgrld.train.begin import begin, begin_refinement
 from pysgrld.train.hold_out import watched_documents
 from pysgrld.train.short_chains import Stopped, clusters_of_topics
 from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key
@@ -377,7 +377,7 @@ class TopicModel(TopicTables, Transformer):
 
         run_on = RunOn(number, waiting)
         try:
-            stage = begin_exactly(posterior, options, words, run_on, held_out, sweeps=sweeps)
+            stage = begin_refinement(posterior, options, words, run_on, held_out, sweeps=sweeps)
         except Stopped:
             return
         samples: dict[int, Sample] = {}

@@ -1,8 +1,8 @@
 """Evaluation of posterior draws on held-out documents, for all kinds of models."""
 
 from pysgrld.evaluate.completion import PERPLEXITY, Completion, visits
-from pysgrld.evaluate.held_out import HeldOut, pair, whole
-from pysgrld.evaluate.reader import DocumentDraw, Reader, Readers, Visiting
+from pysgrld.evaluate.held_out import HeldOut, hold_out_whole, pair_parts
+from pysgrld.evaluate.reader import DocumentDraw, Reader, Readers, VisitPurpose
 from pysgrld.evaluate.score import DensityScorer, Estimate, Score, Scorer
 
 __all__ = [
@@ -16,8 +16,8 @@ __all__ = [
     "Readers",
     "Score",
     "Scorer",
-    "Visiting",
-    "pair",
+    "VisitPurpose",
+    "hold_out_whole",
+    "pair_parts",
     "visits",
-    "whole",
 ]

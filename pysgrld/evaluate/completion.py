@@ -19,7 +19,7 @@ from pysgrld.core.draws import Draw
 from pysgrld.core.restore import restore_arrays
 from pysgrld.errors import NumericalError
 from pysgrld.evaluate.held_out import HeldOut
-from pysgrld.evaluate.reader import FRESH_SWEEPS, FURTHER_SWEEPS, Readers, Visiting
+from pysgrld.evaluate.reader import FRESH_SWEEPS, FURTHER_SWEEPS, Readers, VisitPurpose
 from pysgrld.evaluate.score import Estimate, Score, Scorer
 from pysgrld.types import Array, Documents, Doubles, HeldOutCounts, Int32s, Int64s, Key
 
@@ -87,7 +87,7 @@ class Completion(Scorer):
 
         Documents are inferred by new chains.
         """
-        return log(self._reader.predict(key, parts, self._scored, Visiting.AFRESH))
+        return log(self._reader.predict(key, parts, self._scored, VisitPurpose.AFRESH))
 
     def score(self, logs: Doubles) -> Estimate:
         """Convert log probabilities of all held-out words to a perplexity with a standard error.
@@ -116,7 +116,7 @@ class Completion(Scorer):
         The chain of each document continues from the previous sample. ``phi`` is (R, Kp) over
         `words`.
         """
-        self._add(key, parts, Visiting.CONTINUE)
+        self._add(key, parts, VisitPurpose.CONTINUE)
         return self._perplexity(log(self._mean))  # Omitting the standard error saves time.
 
     def log_probability(self, key: Key, parts: Draw) -> float:
@@ -125,9 +125,9 @@ class Completion(Scorer):
         The variables of each document are a draw, too: the last state of the document's chain. The
         sample is added to the running average.
         """
-        return -float(log(self._perplexity(log(self._add(key, parts, Visiting.DRAW)))))
+        return -float(log(self._perplexity(log(self._add(key, parts, VisitPurpose.DRAW)))))
 
-    def _add(self, key: Key, parts: Draw, how: Visiting) -> Doubles:
+    def _add(self, key: Key, parts: Draw, how: VisitPurpose) -> Doubles:
         p = self._reader.predict(key, parts, self._scored, how)
         self.samples += 1
         self._mean += (p - self._mean) / self.samples

@@ -81,7 +81,7 @@ def split(documents: Documents, doc_ids: Int64s, observed: float, seed: int) -> 
     return HeldOut(parts[0], parts[1], doc_ids[keep], int(n - keep.sum()))
 
 
-def pair(observed: Documents, held_out: Documents) -> HeldOut:
+def pair_parts(observed: Documents, held_out: Documents) -> HeldOut:
     """Combine two corpora: observed and held-out parts of the same documents, in the same order.
 
     A document that is empty in either corpus is dropped and counted.
@@ -111,7 +111,7 @@ def pair(observed: Documents, held_out: Documents) -> HeldOut:
     return HeldOut(_select(observed, keep), _select(held_out, keep), ids, len(observed) - len(ids))
 
 
-def whole(documents: Documents, doc_ids: Int64s) -> HeldOut:
+def hold_out_whole(documents: Documents, doc_ids: Int64s) -> HeldOut:
     """Hold out whole documents and observe nothing; empty documents are dropped and counted.
 
     Parameters

@@ -42,7 +42,7 @@ class OwnWords(NamedTuple):
     strength: float
 
 
-def with_own_words(held_out: HeldOut, logs: Doubles) -> OwnWords | None:
+def own_words_perplexity(held_out: HeldOut, logs: Doubles) -> OwnWords | None:
     """Return the perplexity if a document's observed words also predict its other words.
 
     Return None for fewer than 20 documents. Documents with even numbers are scored with the
@@ -61,7 +61,7 @@ def with_own_words(held_out: HeldOut, logs: Doubles) -> OwnWords | None:
         return None
     entry_doc = np.repeat(np.arange(documents), np.diff(scored.indptr))
     lengths = observed.lengths[entry_doc].astype(np.float64)
-    own = _counts_of(held_out, entry_doc)
+    own = _observed_counts(held_out, entry_doc)
     p = exp(logs)
     first = entry_doc % 2 == 0
     best = {}
@@ -82,7 +82,7 @@ def with_own_words(held_out: HeldOut, logs: Doubles) -> OwnWords | None:
     )
 
 
-def _counts_of(held_out: HeldOut, entry_doc: np.ndarray) -> Doubles:
+def _observed_counts(held_out: HeldOut, entry_doc: np.ndarray) -> Doubles:
     """Count the occurrences of each held-out word in the observed part of its document, (nnz,)."""
     observed, scored = held_out.observed, held_out.held_out
     observed_doc = np.repeat(np.arange(len(observed)), np.diff(observed.indptr))

@@ -41,11 +41,11 @@ _LAYER = 44
 _CELLS = 1 << 22
 
 
-class Visiting(Enum):
+class VisitPurpose(Enum):
     """Purpose for which documents are sampled given the topics.
 
     A visit is one sampling of the documents. The purpose of a visit determines the number of
-    sweeps; `sweeps_of` has the numbers for Gibbs samplers.
+    sweeps; `held_out_sweeps` has the numbers for Gibbs samplers.
     """
 
     #: The chains of documents continue from the previous visit, and sweeps are averaged for the
@@ -94,7 +94,7 @@ def sweeps_of_new(number: int, *, longest: int) -> Sweeps:
     return Sweeps(core.Purpose.infer, number, n_counted, go_on=False)
 
 
-def sweeps_of(how: Visiting, *, fresh: bool) -> Sweeps:
+def held_out_sweeps(how: VisitPurpose, *, fresh: bool) -> Sweeps:
     """Return the sweeps for sampling held-out documents with the given purpose.
 
     Parameters
@@ -105,12 +105,12 @@ def sweeps_of(how: Visiting, *, fresh: bool) -> Sweeps:
         True if the documents' persistent chains have not started yet.
     """
     half = FRESH_SWEEPS // 2
-    if how is Visiting.AFRESH:
+    if how is VisitPurpose.AFRESH:
         return Sweeps(core.Purpose.point_evaluation, FRESH_SWEEPS, half, go_on=False)
     if not fresh:
-        n_counted = FURTHER_SWEEPS // 2 if how is Visiting.CONTINUE else 1
+        n_counted = FURTHER_SWEEPS // 2 if how is VisitPurpose.CONTINUE else 1
         return Sweeps(core.Purpose.evaluation, FURTHER_SWEEPS, n_counted, go_on=True)
-    n_counted = half if how is Visiting.CONTINUE else 1
+    n_counted = half if how is VisitPurpose.CONTINUE else 1
     return Sweeps(core.Purpose.evaluation, FRESH_SWEEPS, n_counted, go_on=True)
 
 
@@ -165,11 +165,11 @@ class Reader(ABC):
     """Base class of readers, which infer the topic proportions of documents given the topics."""
 
     @abstractmethod
-    def predict(self, key: Key, parts: Draw, scored: HeldOutCounts, how: Visiting) -> Doubles:
+    def predict(self, key: Key, parts: Draw, scored: HeldOutCounts, how: VisitPurpose) -> Doubles:
         """Return the probability of each scored word of each document, (nnz,)."""
 
     @abstractmethod
-    def theta(self, key: Key, parts: Draw, how: Visiting, layer: int) -> Doubles:
+    def theta(self, key: Key, parts: Draw, how: VisitPurpose, layer: int) -> Doubles:
         """Return the documents' proportions of a layer's topics, (n, K), with rows that sum to 1.
 
         Layers are counted from 0.
@@ -243,7 +243,7 @@ class Readers(NamedTuple):
 # ---- draws that several readers use
 
 
-def proportions_given(
+def draw_proportions(
     counts: Int64s,
     topics: int,
     alpha: float | Floats,
@@ -325,7 +325,7 @@ def proportions_given(
     return theta
 
 
-def topics_given(
+def draw_token_topics(
     rows: Array, documents: Int64s, phi: Floats, theta: Doubles, key: Key, ids: Int64s, layer: int
 ) -> Int32s:
     """Draw each token's topic with probability proportional to phi[w] * theta[d], (N,) int32.

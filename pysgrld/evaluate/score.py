@@ -113,7 +113,7 @@ class Score:
             "split long documents (--chunk 500)"
         )
 
-    def shown_beside(self, figures: Mapping[str, Any]) -> str:
+    def shown_metrics(self, figures: Mapping[str, Any]) -> str:
         """Format the counts that are shown next to the score, with a comma before each count."""
         return "".join(f", {figures[name]:,} {noun}" for name, noun in self.extra_counts)
 
@@ -125,7 +125,7 @@ class Estimate(float):
     """A score of held-out documents: a float that also stores the influence of each document.
 
     Documents are treated as a random sample of similar documents, and the standard error is
-    computed over documents by the delta method. `minus` compares two scores of the same documents
+    computed over documents by the delta method. `subtract` compares two scores of the same documents
     in pairs, which cancels the part of the error that comes from documents that are hard for both.
 
     Attributes
@@ -176,7 +176,7 @@ class Estimate(float):
         return cls(value, influence, (logs, tokens))
 
     @classmethod
-    def averaged(cls, figures: Sequence[Estimate]) -> Estimate:
+    def combine(cls, figures: Sequence[Estimate]) -> Estimate:
         """Average scores of the same documents, geometrically for perplexities, else arithmetically."""
         ratios = [figure.ratio for figure in figures if figure.ratio is not None]
         if len(ratios) == len(figures):
@@ -207,7 +207,7 @@ class Estimate(float):
         logs, tokens = self.ratio
         return math.exp(-float(logs[drawn].sum()) / float(tokens[drawn].sum()))
 
-    def minus(self, other: Estimate) -> Estimate:
+    def subtract(self, other: Estimate) -> Estimate:
         """Return the difference from another score of the same documents, with its standard error."""
         return Estimate(self - other, self.influence - other.influence)
 
@@ -372,7 +372,7 @@ class DensityScorer(Scorer):
         return {"total": self._total, "samples": np.array([self.samples])}
 
 
-def pooled(scorers: Sequence[Scorer]) -> Estimate:
+def pooled_score(scorers: Sequence[Scorer]) -> Estimate:
     """Return the score of the posterior average over several chains of equal weight.
 
     The score takes the mean of probabilities, or of densities, before the logarithm. Topics need

@@ -13,7 +13,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, NamedTuple
 
 from pysgrld.errors import MissingInputError, UsageError
-from pysgrld.options.paths import is_there
+from pysgrld.options.paths import path_exists
 
 if TYPE_CHECKING:
     from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, Report
@@ -269,6 +269,6 @@ def check_corpus(name: str, corpus: str | None) -> Path | None:
     if not needed:
         raise UsageError(f"--corpus does not apply to {name}, which makes its own data")
     path = Path(corpus)
-    if not is_there(path):
+    if not path_exists(path):
         raise MissingInputError(f"{path}: no such file or folder; --corpus must be {needed}")
     return path

@@ -13,11 +13,11 @@ from pysgrld.corpus import CorpusOptions, open_corpus
 from pysgrld.corpus.minibatches import minibatch_words
 from pysgrld.corpus.streams import matched_documents
 from pysgrld.errors import MissingInputError
-from pysgrld.evaluate import HeldOut, visits, whole
+from pysgrld.evaluate import HeldOut, hold_out_whole, visits
 from pysgrld.evaluate.held_out import split
 from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting
 from pysgrld.options.option import Facts
-from pysgrld.options.paths import is_file, is_folder, is_there
+from pysgrld.options.paths import is_file, is_folder, path_exists
 from pysgrld.types import Documents
 
 #: `QUICK_TRAIN`: number of training documents in a quick run. `QUICK_SCORED`: number of scored
@@ -66,7 +66,9 @@ def read_parts(
     if setting.quick:
         train, test = first(train, QUICK_TRAIN), first(test, QUICK_SCORED)
     ids = np.arange(len(test))
-    held_out = whole(test, ids) if observed is None else split(test, ids, observed, setting.seed)
+    held_out = (
+        hold_out_whole(test, ids) if observed is None else split(test, ids, observed, setting.seed)
+    )
     return SplitCorpus(train, words, held_out)
 
 
@@ -85,7 +87,7 @@ def read_unsplit_parts(
     """
     paths = sorted(folder.glob("docword.*train.txt*")) if is_folder(folder) else []
     tests = [p.with_name(re.sub(r"\.[^.]*train\.", ".test.", p.name)) for p in paths]
-    if not paths or not is_there(tests[0]):
+    if not paths or not path_exists(tests[0]):
         raise MissingInputError(
             f"{folder}: is not a folder with docword.NAME.train.txt(.gz), "
             "docword.NAME.test.txt(.gz) and vocab.NAME.txt"

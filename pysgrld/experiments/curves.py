@@ -23,10 +23,10 @@ from pysgrld.experiments.frame import (
     ExperimentListener,
     ExperimentSetting,
     Report,
-    matching,
+    select_names,
     write_csv,
 )
-from pysgrld.experiments.processes import in_processes
+from pysgrld.experiments.processes import map_in_processes
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.options.option import Resolved
@@ -167,7 +167,7 @@ def run_rows(
     by_documents : bool
         Whether the horizontal axis of the picture shows documents, not seconds.
     """
-    names = matching([row.name for row in rows], setting.rows)
+    names = select_names([row.name for row in rows], setting.rows)
     chosen = [row for row in rows if row.name in names]
     if setting.quick and length.seconds:
         length = Length(QUICK_SECONDS)
@@ -287,7 +287,7 @@ def train_rows(
 
     costs = [cost(task) for task in tasks]
     with listener.counting("percent", 100) as tell:
-        curves = in_processes(train_row, tasks, costs, setting.threads, tell, keep)
+        curves = map_in_processes(train_row, tasks, costs, setting.threads, tell, keep)
     return curves, files
 
 
@@ -326,7 +326,7 @@ def train_row(row: CurveTask, share: Callable[[float], None]) -> Curve:
             timed = row.iterations > MOST
             mark = seconds >= next_look if timed else is_mark(chain.step, row.iterations)
             if ends or mark:
-                points.append(look(posterior, seconds))
+                points.append(score_state(posterior, seconds))
                 while next_look <= seconds:
                     next_look *= SPACING
     # A diverging run is a result, which does not end the other runs.
@@ -345,7 +345,7 @@ def is_mark(step: int, iterations: int) -> bool:
     return step % 100 == 0 or step in (10, 20, 50) or (iterations < 100 and step % 10 == 0)
 
 
-def look(posterior: Posterior, seconds: float) -> CurvePoint:
+def score_state(posterior: Posterior, seconds: float) -> CurvePoint:
     """Score the current state of a run.
 
     The field `further` is the score of the current topics if documents are scored whole and the run

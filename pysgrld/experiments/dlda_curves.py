@@ -31,7 +31,7 @@ import numpy as np
 
 from pysgrld.corpus.minibatches import Epochs
 from pysgrld.errors import CorpusError, MissingInputError
-from pysgrld.evaluate import HeldOut, pair
+from pysgrld.evaluate import HeldOut, pair_parts
 from pysgrld.experiments.corpora import (
     SplitCorpus,
     first,
@@ -55,15 +55,15 @@ from pysgrld.experiments.frame import (
     ExperimentListener,
     ExperimentSetting,
     Report,
-    matching,
+    select_names,
     write_csv,
 )
-from pysgrld.experiments.processes import in_processes
+from pysgrld.experiments.processes import map_in_processes
 from pysgrld.models.dlda.documents import topics_name
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.options.option import Resolved
-from pysgrld.options.paths import is_folder, is_there
+from pysgrld.options.paths import is_folder, path_exists
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.train.begin import begin
 from pysgrld.types import Doubles
@@ -165,7 +165,9 @@ def _run(
     setting: ExperimentSetting,
     listener: ExperimentListener,
 ) -> Report:
-    names = matching(column.names, setting.rows)  # Refuse unknown names before reading the data.
+    names = select_names(
+        column.names, setting.rows
+    )  # Refuse unknown names before reading the data.
     data = read_all()
     seeds = range(setting.seed, setting.seed + setting.seeds)
     tasks = [task(name, seed, data, setting, column) for seed in seeds for name in names]
@@ -210,14 +212,14 @@ def read(folder: Path, setting: ExperimentSetting, listener: ExperimentListener)
         for part in ("train", "test-heldout")
     ]
     for path in other_paths:
-        if not is_there(path):
+        if not path_exists(path):
             raise MissingInputError(f"{path}: no such file; it must be next to {observed.name}")
     train, words = read_counts(other_paths[0], setting, listener)
     # Documents are kept even if one of their two parts is empty.
     parts = (
         read_known_words(path, words, setting, listener) for path in (observed, other_paths[1])
     )
-    data = SplitCorpus(train, len(words), pair(*parts))
+    data = SplitCorpus(train, len(words), pair_parts(*parts))
     # A quick run uses only the first training documents and the first test documents.
     if setting.quick:
         chosen, held = (
@@ -457,7 +459,7 @@ def rates(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path
     iterations = QUICK_RECORDED if setting.quick else RECORDED
     listener.note(f"{len(data.train):,} documents, {iterations:,} minibatches")
     with listener.counting("percent", 100) as tell:
-        (steps_of_layers,) = in_processes(
+        (steps_of_layers,) = map_in_processes(
             record, [RatesTask(of_row.options, data, iterations)], [1.0], 1, tell
         )
     shown: list[tuple[Any, ...]] = [(int(t), *map(float, steps)) for t, *steps in steps_of_layers]
@@ -471,7 +473,7 @@ def rates(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path
             for step, *means in shown
             if is_round(step) or step == iterations
         ],
-        say_rates(steps_of_layers[-1]),
+        describe_rates(steps_of_layers[-1]),
         files,
     )
 
@@ -511,7 +513,7 @@ def is_round(iteration: int) -> bool:
     return str(iteration).rstrip("0") in ("1", "2", "5")
 
 
-def say_rates(last: Doubles) -> list[str]:
+def describe_rates(last: Doubles) -> list[str]:
     """Return sentences on the paper's claim that higher layers have larger step sizes."""
     text = []
     for label, steps in zip(

@@ -26,7 +26,7 @@ from pysgrld.core.draws import Draw
 from pysgrld.corpus.minibatches import Epochs
 from pysgrld.errors import CorpusError, MissingInputError, SgmcError
 from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, Report, write_csv
-from pysgrld.experiments.processes import in_processes
+from pysgrld.experiments.processes import map_in_processes
 from pysgrld.models.dlda.documents import prior_mean, topics_name
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
@@ -88,7 +88,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) 
         f"{len(data):,} images of {images.height} x {images.width} pixels, {batches} minibatches"
     )
     with listener.counting("epoch", 100) as tell:
-        learned = in_processes(learn, tasks, [1.0] * len(tasks), setting.threads, tell)
+        learned = map_in_processes(learn, tasks, [1.0] * len(tasks), setting.threads, tell)
     learned_by_algo = dict(zip(ALGORITHMS, learned, strict=True))
     rows = table(learned_by_algo)
     files = [write_csv(setting.out / "layers.csv", HEAD, rows)]
@@ -202,7 +202,7 @@ def topics(parts: Draw, layer: int) -> Doubles:
     return phi
 
 
-def projected(parts: Draw, layer: int) -> Doubles:
+def project_topics(parts: Draw, layer: int) -> Doubles:
     """Return a layer's topics as distributions over pixels, (V, K_l).
 
     The result is the matrix product Phi1 Phi2 ... up to this layer (Cong et al. 2017, section 2).
@@ -213,7 +213,7 @@ def projected(parts: Draw, layer: int) -> Doubles:
     return projection
 
 
-def spread(phi: Doubles) -> float:
+def mean_spread(phi: Doubles) -> float:
     """Return the mean of exp(entropy) / V over the columns of a (V, K) matrix; 1 if uniform."""
     entropy = -(phi * np.log(np.maximum(phi, np.finfo(np.float64).tiny))).sum(axis=0)
     return float(np.exp(entropy).mean() / len(phi))
@@ -237,7 +237,7 @@ def atoms(parts: Draw, layer: int) -> Atoms:
     """Return the pictures of a layer's topics, sorted by their expected share of an image."""
     weights = prior_mean(parts, LAYERS, layer)
     order = np.argsort(-weights, kind="stable")
-    return Atoms(projected(parts, layer).T[order], weights[order])
+    return Atoms(project_topics(parts, layer).T[order], weights[order])
 
 
 HEAD = ("layer", "topics", "sampler", "spread", "cosine", "seconds")
@@ -253,8 +253,8 @@ def table(by_algo: dict[str, Learned]) -> list[tuple[Any, ...]]:
             layer + 1,
             k,
             name,
-            spread(topics(learned.end, layer)),
-            cosine(projected(learned.end, layer)),
+            mean_spread(topics(learned.end, layer)),
+            cosine(project_topics(learned.end, layer)),
             learned.seconds,
         )
         for layer, k in enumerate(LAYERS)

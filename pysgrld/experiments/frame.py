@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 from pysgrld.errors import OutputError, Severity, UsageError
 from pysgrld.options.paths import is_folder, list_folder
 from pysgrld.run.layout import claim_outputs
-from pysgrld.run.output_files import whole_file
+from pysgrld.run.output_files import open_output
 from pysgrld.run.ownership import LIST, foreign, is_marked
 
 
@@ -125,7 +125,7 @@ def require_scipy(name: str) -> None:
         raise UsageError(f"{name} needs scipy: pip install scipy")
 
 
-def matching(names: Sequence[str], patterns: tuple[str, ...]) -> list[str]:
+def select_names(names: Sequence[str], patterns: tuple[str, ...]) -> list[str]:
     """Return the names that match any pattern, in their order; without patterns, all names.
 
     Raises
@@ -147,6 +147,6 @@ def write_csv(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) ->
     for row in rows:
         cells = ("" if isinstance(v, float) and math.isnan(v) else v for v in row)
         writer.writerow(f"{v:.7g}" if isinstance(v, float) else v for v in cells)
-    with whole_file(path) as file:
+    with open_output(path) as file:
         file.write(text.getvalue().encode())
     return path

@@ -54,10 +54,10 @@ def sgrld_nips(setting: ExperimentSetting, listener: ExperimentListener, corpus:
     """
     data = read_split(corpus, 0.8, setting, listener)
     title = "NIPS papers: perplexity of a fifth of each document's tokens, 50 topics, batch"
-    return run_rows(setting, listener, NIPS, data, Length(60.0), title, say_best_of_each)
+    return run_rows(setting, listener, NIPS, data, Length(60.0), title, describe_best_rows)
 
 
-def say_best_of_each(scores: dict[str, float]) -> list[str]:
+def describe_best_rows(scores: dict[str, float]) -> list[str]:
     """Return a sentence that orders the algorithms by the perplexity of their best rows."""
     best: dict[str, tuple[float, str]] = {}
     for name, value in scores.items():

@@ -31,7 +31,7 @@ from pysgrld.experiments.frame import (
     require_scipy,
     write_csv,
 )
-from pysgrld.experiments.processes import in_processes
+from pysgrld.experiments.processes import map_in_processes
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.samplers.state import Counts
 from pysgrld.samplers.targets.common import log_total, start_rows
@@ -83,7 +83,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     ]
     listener.note(f"{trials * setting.seeds:,} trials, {iterations:,} iterations, 8 rows")
     with listener.counting("iterations, in percent", 100) as tell:
-        results = in_processes(work, tasks, [1.0] * len(tasks), setting.threads, tell)
+        results = map_in_processes(work, tasks, [1.0] * len(tasks), setting.threads, tell)
     curves: dict[tuple[str, float], Doubles] = {}
     for algo, steps in STEPS.items():
         for h in steps:

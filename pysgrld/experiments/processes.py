@@ -22,7 +22,7 @@ LOOK = 0.5
 _shared: tuple[Any, Any] | None = None
 
 
-def in_processes(
+def map_in_processes(
     work: Callable[[Task, Callable[[float], None]], Result],
     tasks: Sequence[Task],
     costs: Sequence[float],

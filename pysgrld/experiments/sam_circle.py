@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, Report, write_csv
-from pysgrld.experiments.processes import in_processes
+from pysgrld.experiments.processes import map_in_processes
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.samplers.targets.sphere import (
     FrictionChains,
@@ -88,7 +88,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     tasks = [CircleTask(row, setting.seed, setting.quick) for row in ROWS]
     listener.note(f"{len(tasks)} rows of {QUICK_CHAINS if setting.quick else CHAINS:,} chains")
     with listener.counting("rows, in percent", 100) as tell:
-        outcomes = in_processes(work, tasks, [1.0] * len(tasks), setting.threads, tell)
+        outcomes = map_in_processes(work, tasks, [1.0] * len(tasks), setting.threads, tell)
     by_row = dict(zip(ROWS, outcomes, strict=True))
     rows = [  # The second distance is from the exact distribution at the measured temperature.
         (

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, Report, write_csv
-from pysgrld.experiments.processes import in_processes
+from pysgrld.experiments.processes import map_in_processes
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.samplers.targets.sphere import VonMisesFisher, sample
 from pysgrld.types import Doubles, Int64s
@@ -145,7 +145,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
         for row in ROWS.values()
     ]
     with listener.counting("rows, in percent", 100) as tell:
-        outcomes = in_processes(work, tasks, costs, setting.threads, tell)
+        outcomes = map_in_processes(work, tasks, costs, setting.threads, tell)
     by_row = dict(zip(ROWS, outcomes, strict=True))
     laws = {"exact": exact()} | {name: o.mass for name, o in by_row.items()}
     rows = table(by_row, laws)
@@ -176,17 +176,17 @@ def points() -> Doubles:
     normal = NormalDist(0.0, KAPPA**-0.5)
     quantiles = np.array([normal.inv_cdf((i + 0.5) / 50) for i in range(50)])
     angles = np.concatenate([TRUTH[0] + quantiles, sum(TRUTH) / 2 + quantiles])
-    return on_circle(angles)
+    return circle_points(angles)
 
 
-def on_circle(angles: Doubles) -> Doubles:
+def circle_points(angles: Doubles) -> Doubles:
     """Return the unit vectors with the given angles, (..., 2)."""
     return np.stack([np.cos(angles), np.sin(angles)], axis=-1)
 
 
 def exact() -> Doubles:
     """Return the exact posterior probability of each pair of grid angles, v1 by v2."""
-    target, circle = TwoDirections(points()), on_circle(ANGLES)
+    target, circle = TwoDirections(points()), circle_points(ANGLES)
     energies = np.array(
         [
             target.energy(np.stack([np.broadcast_to(v1, circle.shape), circle], axis=1))

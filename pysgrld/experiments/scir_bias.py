@@ -30,7 +30,7 @@ from pysgrld.experiments.frame import (
     require_scipy,
     write_csv,
 )
-from pysgrld.experiments.processes import in_processes
+from pysgrld.experiments.processes import map_in_processes
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.samplers.state import Counts
 from pysgrld.samplers.targets.common import count_minibatch, start_rows
@@ -86,11 +86,11 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     tasks = [BiasTask(a, h, setting.quick, setting.seed) for a in SHAPES for h in steps]
     listener.note(f"{len(SHAPES)} targets, {len(steps)} steps")
     with listener.counting("rows, in percent", 100) as tell:
-        biases = in_processes(work, tasks, [1 / t.h for t in tasks], setting.threads, tell)
+        biases = map_in_processes(work, tasks, [1 / t.h for t in tasks], setting.threads, tell)
     by_shape = {a: [b for t, b in zip(tasks, biases, strict=True) if t.shape == a] for a in SHAPES}
     rows: list[tuple[Any, ...]] = []
     for a, biases_of_shape in by_shape.items():
-        slopes = (None, *slopes_of([b.full for b in biases_of_shape], steps))
+        slopes = (None, *bias_slopes([b.full for b in biases_of_shape], steps))
         for h, b, slope in zip(steps, biases_of_shape, slopes, strict=True):
             rows.append((a, h, b.full, slope, b.minibatch, *b.sgrld, *b.scir, *b.scir_minibatch))
     files = [write_csv(setting.out / "bias.csv", HEAD, rows)]
@@ -213,7 +213,7 @@ HEAD = (
 )
 
 
-def slopes_of(biases: list[float], steps: tuple[float, ...]) -> list[float]:
+def bias_slopes(biases: list[float], steps: tuple[float, ...]) -> list[float]:
     """Return the slope of log bias over log step size, between each step size and the next."""
     return [
         math.log(b / b_next) / math.log(h / h_next)
@@ -229,7 +229,7 @@ def sentences(
     if quick:
         text.append("quick test with few steps: it shows only that the experiment runs.")
     slopes = ", ".join(
-        f"{slopes_of([b.full for b in biases], steps)[-1]:.2f} (a = {a:g})"
+        f"{bias_slopes([b.full for b in biases], steps)[-1]:.2f} (a = {a:g})"
         for a, biases in by_shape.items()
     )
     text.append(

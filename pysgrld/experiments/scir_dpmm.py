@@ -31,10 +31,10 @@ from pysgrld.experiments.frame import (
     ExperimentListener,
     ExperimentSetting,
     Report,
-    matching,
+    select_names,
     write_csv,
 )
-from pysgrld.experiments.processes import in_processes
+from pysgrld.experiments.processes import map_in_processes
 from pysgrld.models.dpmm.slice_sampling import Mixture, Settings
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.types import Documents, Doubles, Int32s, Int64s
@@ -73,7 +73,7 @@ ROWS = {
 }
 
 
-class Released(Mixture):
+class ReleasedMixture(Mixture):
     """Dirichlet-process mixture that reproduces defects of the released code.
 
     Parameters
@@ -109,7 +109,7 @@ class MixtureTask(NamedTuple):
     words: int
 
 
-class Look(NamedTuple):
+class ScoredState(NamedTuple):
     """Score and number of components of a run after some iterations."""
 
     iteration: int
@@ -119,22 +119,22 @@ class Look(NamedTuple):
     concentration: float
 
 
-class Found(NamedTuple):
-    """All `Look` records of a finished run, and the averaged score of its samples, or NaN."""
+class RunScores(NamedTuple):
+    """All `ScoredState` records of a finished run, and the averaged score of its samples, or NaN."""
 
     name: str
     seed: int
-    looks: list[Look]
+    looks: list[ScoredState]
     averaged: float
     fault: str
 
 
-def work(task: MixtureTask, share: Callable[[float], None]) -> Found:
+def work(task: MixtureTask, share: Callable[[float], None]) -> RunScores:
     """Sample and score one run."""
     users = np.arange(len(task.train))
     size = len(users) if task.row.settings.algo == "gibbs" else task.minibatch
     stream = Epochs(task.train, users, size, task.seed, 0)
-    chain = Released(task.row, first(task.train, size), users, task.words, task.seed)
+    chain = ReleasedMixture(task.row, first(task.train, size), users, task.words, task.seed)
     looks, total, samples, seconds, fault = [], None, 0, 0.0, ""
     try:
         for t in range(1, task.iterations + 1):
@@ -146,14 +146,14 @@ def work(task: MixtureTask, share: Callable[[float], None]) -> Found:
             if t % LOOK and t > LOOK:
                 continue
             score = -float(chain.log_predictive(task.test, leftover=False).mean())
-            looks.append(Look(t, seconds, score, chain.n_occupied, chain.concentration))
+            looks.append(ScoredState(t, seconds, score, chain.n_occupied, chain.concentration))
             if t > BURN_IN:
                 p = chain.log_predictive(task.test)
                 total, samples = p if total is None else np.logaddexp(total, p), samples + 1
     except NumericalError as error:
         fault = str(error)
     averaged = math.nan if total is None else -float(total.mean() - math.log(samples))
-    return Found(task.name, task.seed, looks, averaged, fault)
+    return RunScores(task.name, task.seed, looks, averaged, fault)
 
 
 HEAD = ("row", "score", "averaged", "components", "concentration", "seconds", "seeds", "sd")
@@ -161,7 +161,7 @@ HEAD = ("row", "score", "averaged", "components", "concentration", "seconds", "s
 
 def run(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) -> Report:
     """Sample all runs; write ``rows.csv``, ``curves.csv`` and ``curves.png``."""
-    names = matching(list(ROWS), setting.rows)
+    names = select_names(list(ROWS), setting.rows)
     train, test, words = read_unsplit_parts(corpus, setting, listener)
     iterations, minibatch = ITERATIONS, min(MINIBATCH, len(train))
     if setting.quick:
@@ -176,13 +176,13 @@ def run(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) 
     listener.note(f"{len(train):,} users to train on, {len(test):,} to score; {len(tasks)} rows")
     costs = [len(train) / minibatch if t.row.settings.algo == "gibbs" else 4.0 for t in tasks]
     with listener.counting("rows", 100) as tell:
-        outcomes = in_processes(work, tasks, costs, setting.threads, tell)
+        outcomes = map_in_processes(work, tasks, costs, setting.threads, tell)
     shown = lines(names, outcomes)
     files = [
         write_csv(setting.out / "rows.csv", HEAD, shown),
         write_csv(
             setting.out / "curves.csv",
-            ("row", "seed", *Look._fields),
+            ("row", "seed", *ScoredState._fields),
             [(f.name, f.seed, *look) for f in outcomes for look in f.looks],
         ),
     ]
@@ -195,7 +195,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) 
     return Report(HEAD, shown, sentences + say(shown, outcomes), files)
 
 
-def lines(names: Sequence[str], outcomes: Sequence[Found]) -> list[tuple[Any, ...]]:
+def lines(names: Sequence[str], outcomes: Sequence[RunScores]) -> list[tuple[Any, ...]]:
     """Return a table line for each row, with final values averaged over seeds."""
     table: list[tuple[Any, ...]] = []
     for name in names:
@@ -220,7 +220,7 @@ def lines(names: Sequence[str], outcomes: Sequence[Found]) -> list[tuple[Any, ..
     return table
 
 
-def say(shown: Sequence[tuple[Any, ...]], outcomes: Sequence[Found]) -> list[str]:
+def say(shown: Sequence[tuple[Any, ...]], outcomes: Sequence[RunScores]) -> list[str]:
     """Return sentences on whether SCIR has a lower score, and on the numbers of components."""
     line = {row[0]: row for row in shown if row[1] is not None}
     text = []
@@ -238,7 +238,7 @@ def say(shown: Sequence[tuple[Any, ...]], outcomes: Sequence[Found]) -> list[str
     return text + [f"{f.name}, seed {f.seed}: {f.fault}" for f in outcomes if f.fault]
 
 
-def draw(path: Path, names: Sequence[str], outcomes: Sequence[Found]) -> Path:
+def draw(path: Path, names: Sequence[str], outcomes: Sequence[RunScores]) -> Path:
     """Draw the score and the number of components over iterations."""
     from matplotlib.lines import Line2D
     from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter

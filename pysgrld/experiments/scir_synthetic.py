@@ -29,7 +29,7 @@ from pysgrld.experiments.frame import (
     require_scipy,
     write_csv,
 )
-from pysgrld.experiments.processes import in_processes
+from pysgrld.experiments.processes import map_in_processes
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.samplers.targets import simplex
 from pysgrld.samplers.targets.common import Noise, count_minibatch
@@ -113,7 +113,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     listener.note(f"{len(tasks)} rows of {CHAINS} chains, {2 * n_draws} iterations")
     costs = [1.0 + task.minibatch / 100 for task in tasks]
     with listener.counting("rows, in percent", 100) as tell:
-        results = in_processes(work, tasks, costs, setting.threads, tell)
+        results = map_in_processes(work, tasks, costs, setting.threads, tell)
     scored = dict(zip(tasks, results, strict=True))
     # This is the step size with the smallest mean distance, for each target, method and minibatch
     # size.
@@ -153,7 +153,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
 # ---- sampling
 
 
-def counts_of(target: str, seed: int) -> Int64s:
+def category_counts(target: str, seed: int) -> Int64s:
     """Return the number of observations in each category, (D,), drawn at random if dense."""
     if target == "sparse":
         return np.array(SPARSE)
@@ -162,7 +162,7 @@ def counts_of(target: str, seed: int) -> Int64s:
 
 def work(task: DirichletTask, share: Callable[[float], None]) -> Distances:
     """Run and score one setting."""
-    counts = counts_of(task.target, task.seed)
+    counts = category_counts(task.target, task.seed)
     n_draws, a = task.kept, np.asarray(counts + ALPHA, np.float64)
     start = a
     if task.target == "sparse":
@@ -172,7 +172,9 @@ def work(task: DirichletTask, share: Callable[[float], None]) -> Distances:
             counts, alpha=ALPHA, step_size=50.0, samples=n_draws, chains=CHAINS, seed=task.seed
         ).log_omega
     elif task.method == "sgrld-released":
-        log_omega = released(counts, task.step, task.minibatch, n_draws, start, task.seed, share)
+        log_omega = run_released_sgrld(
+            counts, task.step, task.minibatch, n_draws, start, task.seed, share
+        )
     else:
         h = task.step if task.method == "scir" else task.step / 2
         log_omega = simplex.sample(
@@ -193,7 +195,7 @@ def work(task: DirichletTask, share: Callable[[float], None]) -> Distances:
     )
 
 
-def released(
+def run_released_sgrld(
     counts: Int64s,
     eps: float,
     minibatch: int,

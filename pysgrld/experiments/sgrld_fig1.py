@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, Report, write_csv
-from pysgrld.experiments.processes import in_processes
+from pysgrld.experiments.processes import map_in_processes
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.samplers.targets import simplex
 from pysgrld.types import Doubles
@@ -109,7 +109,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
         f"{len(SAMPLERS)} samplers, {len(STEPS)} steps, {burn_in + KEPT * thin:,} iterations"
     )
     with listener.counting("iterations, in percent", 100) as tell:
-        results = in_processes(work, tasks, [1.0] * len(tasks), setting.threads, tell)
+        results = map_in_processes(work, tasks, [1.0] * len(tasks), setting.threads, tell)
     outcomes = {
         name: [
             mean([o[0][index] for t, o in zip(tasks, results, strict=True) if t.name == name])

@@ -24,7 +24,7 @@ from pysgrld.evaluate import (
     Reader,
     Readers,
     Scorer,
-    Visiting,
+    VisitPurpose,
 )
 from pysgrld.models.block_fitted import BlockFitted
 from pysgrld.models.fitted import Record, Samples, SomeDocuments
@@ -90,7 +90,7 @@ class AdmixtureFitted(BlockFitted):
     def _proportions(self, draw: Draw, documents: Documents, ids: Int64s, layer: int) -> Doubles:
         reader, words = self._reader(documents, ids)
         key, parts = Key(self.record.options.seed, 0, 0), select_words(draw, words)
-        return reader.theta(key, parts, Visiting.NEW, layer)
+        return reader.theta(key, parts, VisitPurpose.NEW, layer)
 
     def _reader(self, documents: Documents, ids: Int64s) -> tuple[Reader, Int32s]:
         """Return a reader of documents, and the words that occur in them (at least one)."""

@@ -99,7 +99,7 @@ class Choices:
     def reading_options(self) -> CorpusOptions:
         """Options for reading the corpus, including the column of times if the model needs it."""
         column = self.time
-        return CorpusOptions.of(self.of_reading).keeping(column and column[0])
+        return CorpusOptions.from_values(self.of_reading).keeping(column and column[0])
 
     def options_for_new_documents(self, recorded: Mapping[str, Any]) -> CorpusOptions:
         """Return the options for reading further documents, given a corpus's recorded options."""

@@ -221,9 +221,13 @@ class Model(ABC, Generic[R]):
 
     def hold_out(self, documents: Documents, ids: Int64s, observed: float, seed: int) -> HeldOut:
         """Split each held-out document at random into two parts, or keep whole documents."""
-        from pysgrld.evaluate.held_out import split, whole
+        from pysgrld.evaluate.held_out import hold_out_whole, split
 
-        return whole(documents, ids) if self.score.whole else split(documents, ids, observed, seed)
+        return (
+            hold_out_whole(documents, ids)
+            if self.score.whole
+            else split(documents, ids, observed, seed)
+        )
 
     @abstractmethod
     def chain(self, options: R, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn) -> Chain:

@@ -140,7 +140,9 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
     few = value["samples"] < min(n_samples, FEW) and "top-word-samples" not in model.refuses
     if value["top-word-samples"] is None:
         value["top-word-samples"] = n_samples if few else 0
-    return Resolution(model.options_class.of(value, settings), sorted(set(OPTIONS) - user_set))
+    return Resolution(
+        model.options_class.from_values(value, settings), sorted(set(OPTIONS) - user_set)
+    )
 
 
 def restore_options(values: Mapping[str, Any]) -> Resolved:
@@ -151,7 +153,7 @@ def restore_options(values: Mapping[str, Any]) -> Resolved:
     values : mapping
         Values by option name; ``model`` and ``algo`` must exist.
     """
-    resolved: Resolved = find_model(values["model"]).options_class.of(
+    resolved: Resolved = find_model(values["model"]).options_class.from_values(
         values, SAMPLERS[values["algo"]].settings_class.from_values(values)
     )
     return resolved

@@ -15,9 +15,9 @@ from pysgrld.evaluate.reader import (
     Reader,
     Readers,
     Sweeps,
-    Visiting,
-    proportions_given,
-    sweeps_of,
+    VisitPurpose,
+    draw_proportions,
+    held_out_sweeps,
     sweeps_of_draw,
 )
 from pysgrld.models.token_topics import resolve_alpha, token_places
@@ -107,9 +107,9 @@ class GibbsReader(Reader):
         assert counts is not None
         return counts
 
-    def predict(self, key: Key, parts: Draw, scored: HeldOutCounts, how: Visiting) -> Doubles:
+    def predict(self, key: Key, parts: Draw, scored: HeldOutCounts, how: VisitPurpose) -> Doubles:
         """Return the probability of each held-out word (Patterson and Teh 2013, eq. 12 to 15)."""
-        sweeps = sweeps_of(how, fresh=self._fresh)
+        sweeps = held_out_sweeps(how, fresh=self._fresh)
         return core.predictive(
             phi=parts["phi"],
             topics=self.topics,
@@ -122,7 +122,7 @@ class GibbsReader(Reader):
             threads=self.threads,
         )
 
-    def theta(self, key: Key, parts: Draw, how: Visiting, layer: int = 0) -> Doubles:
+    def theta(self, key: Key, parts: Draw, how: VisitPurpose, layer: int = 0) -> Doubles:
         """Return the expected proportions of topics in documents, (n, K).
 
         They are (alpha_k + E[n_dk]) / (sum alpha + N_d), eq. 15 of Patterson and Teh (2013).
@@ -158,7 +158,7 @@ class GibbsReader(Reader):
         """
         del layer  # The model has one layer.
         counts = self.counts(key, parts, sweeps_of_draw(fresh=self._fresh), expected=False)
-        theta = proportions_given(
+        theta = draw_proportions(
             counts,
             self.topics,
             resolve_alpha(parts, self.alpha),

@@ -261,7 +261,7 @@ SHARED: dict[str, Option] = {
 _SPELL = {name: option.spell for name, option in (SHARED | SEEDS | TIME).items() if option.spell}
 
 
-def spelled(name: str, value: Any) -> Any:
+def format_value(name: str, value: Any) -> Any:
     """Return an option's value in the form shown to users.
 
     Parameters

@@ -231,7 +231,7 @@ class Resolved(LoopOptions):
     max_memory: int | None
 
     @classmethod
-    def of(cls, values: Mapping[str, Any], settings: Any = None) -> Self:
+    def from_values(cls, values: Mapping[str, Any], settings: Any = None) -> Self:
         """Create this model's resolved options from a mapping of option names to values.
 
         Parameters
@@ -246,13 +246,13 @@ class Resolved(LoopOptions):
         for f in fields(cls):
             if f.name != "settings":
                 value = values.get(option_name(f.name), f.default)
-                values_by_field[f.name] = None if value is MISSING else frozen(value)
+                values_by_field[f.name] = None if value is MISSING else to_tuples(value)
         return cls(**values_by_field)
 
     def plain(self) -> dict[str, Any]:
         """Return the values by option name in a form for JSON, with lists in place of tuples."""
         model_values = {
-            option_name(f.name): thawed(getattr(self, f.name))
+            option_name(f.name): to_lists(getattr(self, f.name))
             for f in fields(self)
             if f.name != "settings"
         }
@@ -308,7 +308,7 @@ def option_name(field: str) -> str:
     return field.replace("_", "-")
 
 
-def frozen(value: Any) -> Any:
+def to_tuples(value: Any) -> Any:
     """Convert lists in a JSON value to tuples.
 
     Parameters
@@ -321,10 +321,10 @@ def frozen(value: Any) -> Any:
     object
         The same value, hashable if it has no mapping.
     """
-    return tuple(frozen(part) for part in value) if isinstance(value, list | tuple) else value
+    return tuple(to_tuples(part) for part in value) if isinstance(value, list | tuple) else value
 
 
-def thawed(value: Any) -> Any:
+def to_lists(value: Any) -> Any:
     """Convert tuples in a value to lists, as JSON requires.
 
     Parameters
@@ -336,4 +336,4 @@ def thawed(value: Any) -> Any:
     object
         The same value, ready for JSON.
     """
-    return [thawed(part) for part in value] if isinstance(value, tuple) else value
+    return [to_lists(part) for part in value] if isinstance(value, tuple) else value

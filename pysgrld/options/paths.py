@@ -47,7 +47,7 @@ class Kind(enum.Enum):
     STREAM = "stream"
 
 
-def look_up(path: str | Path, refusal: Refusal = MissingInputError) -> Kind | None:
+def path_kind(path: str | Path, refusal: Refusal = MissingInputError) -> Kind | None:
     """Return the kind of the file or folder at a path after following links, or None if absent.
 
     Parameters
@@ -74,73 +74,73 @@ def look_up(path: str | Path, refusal: Refusal = MissingInputError) -> Kind | No
     except (OSError, ValueError) as error:
         if refusal is None:
             return None
-        raise refusal_of(path, error, refusal) from None
+        raise path_error(path, error, refusal) from None
     if stat.S_ISREG(mode):
         return Kind.FILE
     return Kind.FOLDER if stat.S_ISDIR(mode) else Kind.STREAM
 
 
-def is_there(path: str | Path, refusal: Refusal = MissingInputError) -> bool:
+def path_exists(path: str | Path, refusal: Refusal = MissingInputError) -> bool:
     """Return True if a file, a folder or a device exists at a path.
 
-    Errors are raised as by `look_up`.
+    Errors are raised as by `path_kind`.
 
     Parameters
     ----------
     path : str or Path
     refusal : Refusal, optional
-        As for `look_up`.
+        As for `path_kind`.
 
     Returns
     -------
     bool
         False if the path is free.
     """
-    return look_up(path, refusal) is not None
+    return path_kind(path, refusal) is not None
 
 
 def is_file(path: str | Path, refusal: Refusal = MissingInputError) -> bool:
     """Return True if a regular file exists at a path.
 
-    Errors are raised as by `look_up`.
+    Errors are raised as by `path_kind`.
 
     Parameters
     ----------
     path : str or Path
     refusal : Refusal, optional
-        As for `look_up`.
+        As for `path_kind`.
 
     Returns
     -------
     bool
         False also if the path is free.
     """
-    return look_up(path, refusal) is Kind.FILE
+    return path_kind(path, refusal) is Kind.FILE
 
 
 def is_folder(path: str | Path, refusal: Refusal = MissingInputError) -> bool:
     """Return True if a folder exists at a path.
 
-    Errors are raised as by `look_up`.
+    Errors are raised as by `path_kind`.
 
     Parameters
     ----------
     path : str or Path
     refusal : Refusal, optional
-        As for `look_up`.
+        As for `path_kind`.
 
     Returns
     -------
     bool
         False also if the path is free.
     """
-    return look_up(path, refusal) is Kind.FOLDER
+    return path_kind(path, refusal) is Kind.FOLDER
 
 
 def is_stream(path: str | Path) -> bool:
     """Return True if a path is standard input ("-"), a pipe or a device.
 
-    Errors are raised as by `look_up`.
+    Errors are raised as by `path_kind`.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def is_stream(path: str | Path) -> bool:
     bool
         False also if the path is free.
     """
-    return str(path) == "-" or look_up(path) is Kind.STREAM
+    return str(path) == "-" or path_kind(path) is Kind.STREAM
 
 
 def resolve_path(path: str | Path, refusal: type[SgmcError] = MissingInputError) -> Path:
@@ -184,7 +184,7 @@ def resolve_path(path: str | Path, refusal: type[SgmcError] = MissingInputError)
             error = OSError(errno.ENOENT, "the current folder was removed")
         if isinstance(error, RuntimeError):
             error = OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-        raise refusal_of(path, error, refusal) from None
+        raise path_error(path, error, refusal) from None
 
 
 def list_folder(folder: str | Path, refusal: type[SgmcError] = MissingInputError) -> list[Path]:
@@ -209,7 +209,7 @@ def list_folder(folder: str | Path, refusal: type[SgmcError] = MissingInputError
     try:
         return list(Path(folder).iterdir())
     except (OSError, ValueError) as error:
-        raise refusal_of(folder, error, refusal) from None
+        raise path_error(folder, error, refusal) from None
 
 
 def shown(path: str | Path) -> str:
@@ -229,7 +229,7 @@ def shown(path: str | Path) -> str:
     return text if len(text) <= _FIRST + _LAST else f"{text[:_FIRST]}...{text[-_LAST:]}"
 
 
-def refusal_of(
+def path_error(
     path: str | Path, error: Exception, refusal: type[SgmcError] = MissingInputError
 ) -> SgmcError:
     """Return the error for a path that is missing, or that the system cannot look up or open.
@@ -319,7 +319,7 @@ def open_input(path: str | Path) -> io.RawIOBase:
         descriptor = 0 if str(path) == "-" else os.open(path, flags)
         mode = os.fstat(descriptor).st_mode
     except (OSError, ValueError) as error:
-        raise refusal_of(path, error) from None
+        raise path_error(path, error) from None
     if not descriptor:
         return _Stream(0, STDIN)
     try:
@@ -364,7 +364,7 @@ def read_input(path: str | Path, largest: int, description: str) -> bytes:
             ):
                 data += piece
         except OSError as error:
-            raise refusal_of(path, error) from None
+            raise path_error(path, error) from None
     if len(data) > largest:
         raise CorpusError(f"is larger than {largest >> 20} MB, so it is not a {description}", path)
     return bytes(data)

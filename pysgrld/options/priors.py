@@ -110,7 +110,7 @@ def check_one_eta(eta: Any) -> None:
         raise UsageError(f"--eta has {len(eta)} numbers; give one number, or one for each layer")
 
 
-def fixed(prior: float | str) -> float | None:
+def fixed_value(prior: float | str) -> float | None:
     """Return the value of a fixed prior, or None if the prior is learned.
 
     Parameters

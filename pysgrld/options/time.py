@@ -16,7 +16,7 @@ UNITS, MOST_SLICES = ("year", "month", "decade"), 1000
 _GROUP = "Time (--model dtm)"
 
 
-class FoundSlices(NamedTuple):
+class SlicesWithTokens(NamedTuple):
     """Time slices of a corpus; a run stores them as its value of ``--slices``.
 
     Attributes
@@ -37,7 +37,7 @@ class FoundSlices(NamedTuple):
     tokens: tuple[int, ...] = ()
 
 
-def asked_for(value: Any) -> str | int:
+def requested_slices(value: Any) -> str | int:
     """Return the length or the number of time slices that a value of ``--slices`` requests.
 
     Parameters
@@ -70,6 +70,6 @@ TIME: dict[str, Option] = {
         "time slices: year, month, decade, or a number of slices of equal size",
         _GROUP,
         metavar="year|month|decade|N",
-        spell=lambda value: str(asked_for(value)),
+        spell=lambda value: str(requested_slices(value)),
     ),
 }

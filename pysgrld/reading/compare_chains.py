@@ -30,7 +30,7 @@ from pysgrld.reading.diagnosis import (
 )
 from pysgrld.reading.find_runs import find_folder, open_run
 from pysgrld.reading.results import Results
-from pysgrld.run import chains_of
+from pysgrld.run import find_chains
 from pysgrld.run.identity import mismatch
 from pysgrld.run.machine import threads as allowed_threads
 from pysgrld.types import Array, Doubles, Floats, Int64s, Key
@@ -176,7 +176,7 @@ def diagnose(
     paths: list[Path] = []
     for name in runs or (None,):
         path = find_folder(None if name is None else str(name), chains=True)
-        paths += chains_of(path) or [path]
+        paths += find_chains(path) or [path]
     chains = [open_run(path, allowed_threads(threads).number) for path in paths]
     return compared(chains, top, layer, burn_in, tell)
 

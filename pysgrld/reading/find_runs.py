@@ -15,7 +15,7 @@ from pysgrld.options.paths import is_folder, list_folder
 from pysgrld.reading.pooled import read_together
 from pysgrld.reading.results import Results
 from pysgrld.reading.run_record import model_and_options
-from pysgrld.run import RunDirectory, chains_of, latest_run
+from pysgrld.run import RunDirectory, find_chains, latest_run
 from pysgrld.run.choose import ROOT, named_folder
 from pysgrld.run.layout import is_run
 
@@ -50,10 +50,10 @@ def find_folder(name: str | None, root: Path = ROOT, *, chains: bool = False) ->
     """
     if name is None:
         path = latest_run(root)
-        return path if chains or is_run(path) else chains_of(path)[0]
-    folder = named_folder(name, root, lambda path: is_run(path) or chains_of(path))
+        return path if chains or is_run(path) else find_chains(path)[0]
+    folder = named_folder(name, root, lambda path: is_run(path) or find_chains(path))
     if folder is not None:
-        return folder if chains or is_run(folder) else chains_of(folder)[0]
+        return folder if chains or is_run(folder) else find_chains(folder)[0]
     raise MissingInputError(
         f"{name}: is not a run (it has no config.json); check the path, or choose a run that "
         "'sgmc runs' lists"
@@ -95,7 +95,7 @@ def open_run(
         If no chain of a folder has a checkpoint that can be read.
     """
     folder = find_folder(None if name is None else str(name), chains=True)
-    if not chains_of(folder):
+    if not find_chains(folder):
         return Results(folder, threads, reading, these=these)
     return read_together(open_chains(folder, threads, reading, missing, these=these), folder)
 
@@ -133,7 +133,7 @@ def open_chains(
     """
     folder = find_folder(None if name is None else str(name), chains=True)
     chains, refused = [], {}
-    for path in chains_of(folder) or [folder]:
+    for path in find_chains(folder) or [folder]:
         results = Results(path, threads, reading, these=these)
         try:
             results.checkpoint  # noqa: B018 - the property reads the checkpoint
@@ -258,7 +258,7 @@ def _runs_in(folder: Path, *, searches: bool = True) -> Iterator[Path]:
         try:
             if is_run(path):
                 yield path
-            elif chains := chains_of(path):
+            elif chains := find_chains(path):
                 yield from chains
             elif searches and is_folder(path) and not path.name.startswith("."):
                 yield from _runs_in(path, searches=False)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pysgrld.errors import CheckpointError, plural
-from pysgrld.options.paths import is_there
+from pysgrld.options.paths import path_exists
 from pysgrld.reading.labels import LABELS, Label
 from pysgrld.reading.run_record import warn_once
 from pysgrld.run.files import replace_file
@@ -132,7 +132,7 @@ def read_former_topics(
         If the file of the former topics was changed.
     """
     parent = config.get("parent")
-    if not parent or not is_there(run / FORMER):
+    if not parent or not path_exists(run / FORMER):
         return None
     try:
         former = view(run / FORMER)["phi"]

@@ -23,7 +23,7 @@ from pysgrld.corpus.about.details import Named, NamedDocuments
 from pysgrld.corpus.prefetch import run_ahead
 from pysgrld.corpus.sources import look
 from pysgrld.errors import OutputError, UsageError, plural
-from pysgrld.options.paths import is_folder, is_there, list_folder
+from pysgrld.options.paths import is_folder, list_folder, path_exists
 from pysgrld.reading.intervals import ENOUGH
 from pysgrld.reading.proportion_files import WRITERS, InferredBlock, Layout
 from pysgrld.reading.repeated_words import Repetition, proportion_bounds
@@ -31,7 +31,7 @@ from pysgrld.reading.results import Results
 from pysgrld.run import jsonio
 from pysgrld.run.files import make_folder, read_small
 from pysgrld.run.layout import claim_outputs
-from pysgrld.run.output_files import whole_file
+from pysgrld.run.output_files import open_output
 from pysgrld.run.ownership import LIST, is_marked
 from pysgrld.types import Documents, Doubles
 
@@ -357,7 +357,7 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
         old = content if isinstance(content, dict) else None
     if force:
         claim_outputs(folder, [*existing, *({RECORD} & set(names))], force=True)
-    elif old is None and is_there(folder, OutputError) and _has_something(folder):
+    elif old is None and path_exists(folder, OutputError) and _has_something(folder):
         raise OutputError(
             f"{folder}: exists already and has no parts of an inference; give another folder"
         )
@@ -376,7 +376,7 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written: {error.strerror or error}") from None
     if old != record or RECORD not in names:
-        with whole_file(folder / RECORD) as file:
+        with open_output(folder / RECORD) as file:
             file.write(jsonio.pretty(record))
     return parts._replace(existing=frozenset(existing))
 
@@ -423,7 +423,7 @@ def write_parts(
             for first, block, names in blocks
             for inferred in infer(results, [block], layer_index, steps, first)
         )
-        with whole_file(parts.path(number)) as file:
+        with open_output(parts.path(number)) as file:
             written = _write_rows(file, parts.suffix, layout, rows)
         done, empty = done + written.documents, empty + written.empty
     return Inferred(done, empty)

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from pysgrld.errors import CorpusError
 from pysgrld.options.paths import read_input
-from pysgrld.run import chains_of, jsonio
-from pysgrld.run.output_files import whole_file
+from pysgrld.run import find_chains, jsonio
+from pysgrld.run.output_files import open_output
 
 #: Name of the file in a run's folder.
 LABELS = "labels.json"
@@ -69,7 +69,7 @@ def labels_of(run: Path, topics: int) -> dict[int, Label]:
         If the file exists but cannot be read.
     """
     folders = [run]
-    if chains_of(run.parent)[:1] == [run]:
+    if find_chains(run.parent)[:1] == [run]:
         folders.append(run.parent)
     for folder in folders:
         if os.path.lexists(folder / LABELS):
@@ -148,7 +148,7 @@ def write_labels(path: Path, labels: Mapping[int, Label]) -> None:
     for k, label in sorted(labels.items()):
         marks = {name: mark for name, mark in label._asdict().items() if mark}
         entries[str(k)] = label.name if len(marks) == 1 else marks
-    with whole_file(path) as file:
+    with open_output(path) as file:
         file.write(jsonio.pretty(entries))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pysgrld.errors import UsageError
-from pysgrld.run.output_files import whole_file
+from pysgrld.run.output_files import open_output
 
 #: Colours by Okabe and Ito, which colour-blind readers can distinguish.
 COLOURS = ("#D55E00", "#E69F00", "#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#555555")
@@ -95,7 +95,7 @@ def write_png(path: Path, figure: Any, dpi: int = 110) -> Path:
     Path
         The file.
     """
-    with whole_file(path) as file:
+    with open_output(path) as file:
         figure.savefig(file, format="png", dpi=dpi, metadata={"Software": None})
     return path
 
@@ -139,6 +139,6 @@ def write_picture(path: Path, figure: Any) -> Path:
     from matplotlib import rc_context
 
     kind = path.suffix.lower().removeprefix(".")
-    with whole_file(path) as file, rc_context({"svg.hashsalt": "sgmc"}):
+    with open_output(path) as file, rc_context({"svg.hashsalt": "sgmc"}):
         figure.savefig(file, format=kind, dpi=_DPI, metadata=FORMATS[kind])
     return path

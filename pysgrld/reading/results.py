@@ -24,7 +24,7 @@ from pysgrld.corpus.characters import overlap
 from pysgrld.corpus.minibatches import choose_documents, hold_out_size
 from pysgrld.corpus.reading import Listener, is_built_pattern
 from pysgrld.errors import CheckpointError, MissingInputError, SgmcError, UsageError, plural
-from pysgrld.evaluate import DocumentDraw, HeldOut, pair, whole
+from pysgrld.evaluate import DocumentDraw, HeldOut, hold_out_whole, pair_parts
 from pysgrld.evaluate.coherence import Coherence, coherence
 from pysgrld.evaluate.reader import DocumentDraws
 from pysgrld.models.fitted import Samples, evenly_spaced
@@ -460,7 +460,7 @@ class Results(KeptSamples):
         ids = np.arange(len(parts[0]))
         if self.options.slicing is not None:
             parts = run_record.in_slices(self.run, parts, stored[0], self.options.copies)
-        held_out = whole(parts[0], ids) if self.fitted.score.whole else pair(*parts)
+        held_out = hold_out_whole(parts[0], ids) if self.fitted.score.whole else pair_parts(*parts)
         return held_out._replace(dropped=self.run.config["corpus"]["held_out_dropped"])
 
     def read(self, path: str, store: Path, listener: Listener) -> Corpus:

@@ -15,9 +15,9 @@ from pysgrld.core.restore import Within
 from pysgrld.corpus.reading import Listener
 from pysgrld.corpus.sources import contents
 from pysgrld.errors import CheckpointError, MissingInputError, Severity, UsageError
-from pysgrld.evaluate import Estimate, HeldOut, Score, Scorer, pair
-from pysgrld.evaluate.own_words import OwnWords, with_own_words
-from pysgrld.evaluate.score import pooled
+from pysgrld.evaluate import Estimate, HeldOut, Score, Scorer, pair_parts
+from pysgrld.evaluate.own_words import OwnWords, own_words_perplexity
+from pysgrld.evaluate.score import pooled_score
 from pysgrld.reading.results import Results
 from pysgrld.types import Key
 
@@ -105,7 +105,7 @@ class Evaluation(NamedTuple):
             record[f"{name}_se"] = None if score is None else score.error
         record["differences"] = {}
         for name, other in self.beside().items():
-            gap = self.average.minus(other)
+            gap = self.average.subtract(other)
             record["differences"][name] = {"difference": gap, "se": gap.error}
         record |= {
             "documents": self.documents,
@@ -203,7 +203,7 @@ def held_out_pair(
     for name, path in (("observed", observed), ("held-out", held_out)):
         corpus = results.read(path, scratch / name, listener)
         parts.append(corpus.take(np.arange(corpus.documents)))
-    documents = pair(*parts)
+    documents = pair_parts(*parts)
     return documents._replace(doc_ids=np.arange(len(documents.observed)))
 
 
@@ -343,8 +343,8 @@ def _evaluated(
         others=scorer.metrics(),
         numbers=results.fitted.numbers(),
         chains=len(scorers),
-        pooled=pooled(scorers) if len(scorers) > 1 and same else None,
+        pooled=pooled_score(scorers) if len(scorers) > 1 and same else None,
         own_words=None
         if kind.whole or not scorer.samples
-        else with_own_words(parts, scorer.log_averages()),
+        else own_words_perplexity(parts, scorer.log_averages()),
     )

@@ -11,7 +11,7 @@ from pysgrld.chain.exact import ENOUGH as ENOUGH_SWEEPS
 from pysgrld.errors import all_of, plural
 from pysgrld.evaluate.matching import SAME
 from pysgrld.reading.diagnosis import MIXED, Diagnosis, MatchedTopic, is_mixed, is_shared
-from pysgrld.run import chains_of
+from pysgrld.run import find_chains
 from pysgrld.types import QUIET, wider
 
 #: Minimum effective sample size over all chains for precise estimates (Vehtari et al. 2021).
@@ -118,7 +118,7 @@ def longer(d: Diagnosis) -> list[str]:
     if not _advice(d).longer:
         return []
     folders = {run.parent for run in d.runs}
-    whole = len(folders) == 1 and set(chains_of(folder := folders.pop())) == set(d.runs)
+    whole = len(folders) == 1 and set(find_chains(folder := folders.pop())) == set(d.runs)
     named = [folder] if whole else d.runs
     option = f"--iterations {2 * max(d.last)}"
     if d.exact_sweeps:

@@ -15,7 +15,7 @@ from pysgrld.errors import LockedError, OutputError
 from pysgrld.run.files import fsync_folder, make_folder, rename, write_new
 from pysgrld.run.layout import claim_outputs
 from pysgrld.run.lock import hold_folder, scratch_folder
-from pysgrld.run.output_files import whole_file
+from pysgrld.run.output_files import open_output
 from pysgrld.run.ownership import LIST, FileList, is_marked
 
 #: File name of the page.
@@ -150,7 +150,7 @@ class PageFolder:
 
     def finish(self, page: bytes) -> Path:
         """Write the page, delete the files of the previous page, and return the page's path."""
-        with whole_file(self.path / INDEX) as file:
+        with open_output(self.path / INDEX) as file:
             file.write(page)
         # Files that cannot be deleted now are deleted together with the next page.
         with contextlib.suppress(OSError):

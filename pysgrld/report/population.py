@@ -101,7 +101,7 @@ class Sampled(NamedTuple):
         variance: Doubles = np.maximum(0.0, self.drawn.var(axis=0, ddof=1) - self.noise)
         return variance
 
-    def minus(self, other: Sampled) -> Sampled:
+    def subtract(self, other: Sampled) -> Sampled:
         """Return the difference from the shares in ``other``, with Welch's degrees of freedom."""
         mine, other_variance = ((part.over_documents**2).mean(axis=0) for part in (self, other))
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -348,7 +348,7 @@ class PopulationShares(DocumentVisitor):
             )
             if len(sums.weighted):
                 low[group], high[group] = shares.interval(0.0)
-                difference = shares.minus(rest)
+                difference = shares.subtract(rest)
                 more_low[group], more_high[group] = difference.interval(-1.0)
                 z[group] = difference.in_errors()
         log_ratio[groups] = more_low[groups] = more_high[groups] = 0.0

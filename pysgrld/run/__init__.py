@@ -5,7 +5,7 @@ docs/run-directory.md describes the files of a run directory.
 
 from __future__ import annotations
 
-from pysgrld.run.chain_folders import chain_number, chain_path, chains_of
+from pysgrld.run.chain_folders import chain_number, chain_path, find_chains
 from pysgrld.run.checkpoint_read import (
     Checkpoint,
     CheckpointReport,
@@ -28,9 +28,9 @@ __all__ = [
     "boot_clock",
     "chain_number",
     "chain_path",
-    "chains_of",
     "claim",
     "decide",
+    "find_chains",
     "find_run",
     "latest_run",
     "list_checkpoints",

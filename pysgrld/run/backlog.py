@@ -45,7 +45,7 @@ class Backlog:
 
     def log_event(self, event: str, **fields: Any) -> None:
         """Append an event to ``log.jsonl``, with the time of this call."""
-        line = {"time": jsonio.now(), **fields}
+        line = {"time": jsonio.utc_now(), **fields}
         self.write(LOG, partial(self.run.log_event, event, **line))
 
     def set_status(self, state: str, **fields: Any) -> None:

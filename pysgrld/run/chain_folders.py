@@ -34,7 +34,7 @@ def chain_path(folder: Path, number: int) -> Path:
 
 
 def chain_number(path: Path) -> int:
-    """Return the number of a chain, given a folder that `chains_of` returned.
+    """Return the number of a chain, given a folder that `find_chains` returned.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def chain_number(path: Path) -> int:
     return int(path.name.removeprefix("chain-"))
 
 
-def called(path: Path) -> str:
+def display_name(path: Path) -> str:
     """Return the name of a run for messages: its folder's name, or ``FOLDER, chain N`` for a chain.
 
     Parameters
@@ -67,7 +67,7 @@ def called(path: Path) -> str:
     return f"{path.absolute().parent.name}, chain {chain_number(path)}"
 
 
-def chains_of(folder: Path) -> list[Path]:
+def find_chains(folder: Path) -> list[Path]:
     """Return the folders of the chains in a folder, by number; empty if `folder` cannot be read.
 
     Parameters
@@ -97,7 +97,7 @@ def chains_of(folder: Path) -> list[Path]:
 
 def holds_chains(folder: Path) -> bool:
     """Return True if a folder has chains, or only a corpus that was stored for chains."""
-    if chains_of(folder):
+    if find_chains(folder):
         return True
     with contextlib.suppress(OSError):
         names = {path.name for path in folder.iterdir() if not is_marked(path.name, PREFIX)}

@@ -379,7 +379,7 @@ def digests(manifest: Mapping[str, Any], table: str) -> dict[str, Written]:
     return {name: Written(e["size"], e["sha256"]) for name, e in manifest[table].items()}
 
 
-def recorded(run: Path, table: str) -> dict[str, Written]:
+def newest_digests(run: Path, table: str) -> dict[str, Written]:
     """Return file sizes and digests, by file name, from the newest undamaged manifest."""
     for _, folder in checkpoint_folders(run):
         with contextlib.suppress(DamagedError, CheckpointError):
@@ -390,7 +390,7 @@ def recorded(run: Path, table: str) -> dict[str, Written]:
 def warn_of_changed(run: Path, name: str) -> None:
     """Warn once if an append-only file differs from its record in the newest checkpoint."""
     path = run / name
-    written = recorded(run, "append").get(name)
+    written = newest_digests(run, "append").get(name)
     if written is None or path in _warned:
         return
     try:

@@ -109,7 +109,7 @@ def commit(
         "schema": SCHEMA,
         "min_reader": 1,
         "sgmc": RELEASE,
-        "written": jsonio.now(),
+        "written": jsonio.utc_now(),
         "step": step,
         "identity": run_identity.digest,
         "config": run_identity.fields,

@@ -22,7 +22,7 @@ from pysgrld.errors import (
 )
 from pysgrld.options.paths import is_folder, list_folder, resolve_path
 from pysgrld.run import jsonio
-from pysgrld.run.chain_folders import chains_of, holds_chains
+from pysgrld.run.chain_folders import find_chains, holds_chains
 from pysgrld.run.checkpoint_read import checkpoint_folders, damaged_checkpoints
 from pysgrld.run.directory import RunDirectory
 from pysgrld.run.files import read_small, rename, temporary_name, write_new
@@ -110,7 +110,7 @@ def latest_run(root: Path = ROOT) -> Path:
     """
     with contextlib.suppress(OSError, ValueError):
         name = read_small(root / LATEST).decode("utf-8").strip()
-        if name and Path(name).name == name and (is_run(root / name) or chains_of(root / name)):
+        if name and Path(name).name == name and (is_run(root / name) or find_chains(root / name)):
             return root / name
     # Each candidate is the time of its last logged event, its name and its path.
     candidates: list[tuple[float, str, Path]] = []
@@ -121,7 +121,7 @@ def latest_run(root: Path = ROOT) -> Path:
             runs: list[Path] = []
             # Folders of other users that cannot be read are skipped.
             with contextlib.suppress(MissingInputError):
-                runs = [path] if is_run(path) else chains_of(path)
+                runs = [path] if is_run(path) else find_chains(path)
             if runs:
                 changed = 0.0
                 with contextlib.suppress(OSError):
@@ -236,7 +236,7 @@ def check_writable(path: Path) -> None:
         return
 
 
-def numbered(root: Path, name: str, holds: Callable[[Path], object]) -> tuple[Path, list[Path]]:
+def free_path(root: Path, name: str, holds: Callable[[Path], object]) -> tuple[Path, list[Path]]:
     """Return the next free path among ``name``, ``name-2``, ..., and the existing folders.
 
     Parameters
@@ -311,7 +311,7 @@ def find_run(
     if out is None:
         if os.path.lexists(root):
             check_writable(root)
-        free, runs = numbered(root, name, holds)
+        free, runs = free_path(root, name, holds)
         check_writable(free)
         return Candidate(free, () if resume == "never" else tuple(runs), named=False)
     check_writable(out)
@@ -325,7 +325,7 @@ def find_run(
         return Candidate(out, (out,), named=True)
     if occupied:
         kind = "no run"
-        if is_run(out) or chains_of(out):
+        if is_run(out) or find_chains(out):
             kind = (
                 "a single run instead of chains" if chains else "several chains (give --chains too)"
             )

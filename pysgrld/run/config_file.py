@@ -50,7 +50,7 @@ def read_config(path: Path) -> bytes:
     file = path / CONFIG
     try:
         settings = read_small(file)
-        config = jsonio.unsealed(settings, file)
+        config = jsonio.parse_sealed(settings, file)
         if not isinstance(config, dict):
             raise ValueError("not a table of options")
         record = {"free": [], **config} if "schema" not in config else config

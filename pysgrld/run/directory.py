@@ -41,6 +41,7 @@ from pysgrld.run.checkpoint_write import commit, remove_later, remove_older, res
 from pysgrld.run.config_file import read_config
 from pysgrld.run.files import (
     Written,
+    convert_write_errors,
     digest_of,
     fail_point,
     fsync_folder,
@@ -52,7 +53,6 @@ from pysgrld.run.files import (
     replace_file,
     sync,
     write_new,
-    writing,
 )
 from pysgrld.run.identity import Identity, differences, identity
 from pysgrld.run.layout import (
@@ -149,7 +149,7 @@ class RunDirectory:
         record["schema"] = SCHEMA
         digest = hashlib.sha256(text).hexdigest()
         record["vocabulary"] = {"words": len(vocabulary), "sha256": digest}
-        settings = jsonio.sealed(record)
+        settings = jsonio.format_sealed(record)
         # Resolve a symbolic link, because a rename would replace the link and not its target.
         path = path.resolve() if path.is_symlink() else path
         lock = None
@@ -204,7 +204,7 @@ class RunDirectory:
     @property
     def config(self) -> dict[str, Any]:
         """A copy of the content of ``config.json``, as last read or written."""
-        return dict(jsonio.unsealed(self._settings, self.path / CONFIG))
+        return dict(jsonio.parse_sealed(self._settings, self.path / CONFIG))
 
     @property
     def identity(self) -> Identity:
@@ -276,7 +276,7 @@ class RunDirectory:
             )
         if config == before:
             return
-        settings = jsonio.sealed(config)
+        settings = jsonio.format_sealed(config)
         with self._writing(self.path / CONFIG):
             replace_file(self.path / CONFIG, [settings], "config")
         self._settings = settings
@@ -313,7 +313,7 @@ class RunDirectory:
         """Context manager for writing a file: check the lock, turn `OSError` into `WriteError`."""
         if self._lock is not None:
             self._lock.check()
-        with writing(path):
+        with convert_write_errors(path):
             yield
 
     def append_metrics(self, record: Mapping[str, Any]) -> None:
@@ -348,7 +348,7 @@ class RunDirectory:
         WriteError
             If the event could not be written; no part of its line is then in the file.
         """
-        line = {"time": jsonio.now(), "event": event, **fields}
+        line = {"time": jsonio.utc_now(), "event": event, **fields}
         with self._writing(self.path / LOG):
             while self._unlogged:
                 jsonio.append_line(self.path / LOG, self._unlogged[0], "log")
@@ -360,7 +360,7 @@ class RunDirectory:
         try:
             self.log_event(event, **fields)
         except WriteError as error:
-            self._unlogged.append({"time": jsonio.now(), "event": event, **fields})
+            self._unlogged.append({"time": jsonio.utc_now(), "event": event, **fields})
             logger.warning("%s", error)
 
     def set_status(self, state: str, **fields: Any) -> None:
@@ -379,9 +379,9 @@ class RunDirectory:
         if state not in STATES:
             raise ValueError(f"state {state!r}: one of {', '.join(STATES)}")
         who = {name: value for name, value in holder().items() if name in ("host", "pid", "job")}
-        status = {"state": state, "time": jsonio.now(), **who, **fields}
+        status = {"state": state, "time": jsonio.utc_now(), **who, **fields}
         with self._writing(self.path / STATUS):
-            data = jsonio.sealed(jsonio.plain(status, nonfinite_is_null=True))
+            data = jsonio.format_sealed(jsonio.plain(status, nonfinite_is_null=True))
             replace_file(self.path / STATUS, [data], "status")
 
     @property
@@ -389,7 +389,7 @@ class RunDirectory:
         """The content of ``status.json``; empty if the file is missing or unreadable."""
         with contextlib.suppress(FileNotFoundError):
             try:
-                status = jsonio.unsealed(read_small(self.path / STATUS), self.path / STATUS)
+                status = jsonio.parse_sealed(read_small(self.path / STATUS), self.path / STATUS)
                 if isinstance(status, dict) and status.get("state") in STATES:
                     return status
             except (OSError, ValueError) as error:
@@ -583,7 +583,7 @@ class RunDirectory:
                     "a new run with another --out"
                 )
             missing = self.samples.check(table)
-        with writing(self.path):
+        with convert_write_errors(self.path):
             with open_regular(self.path / METRICS, append=True) as (fd, now):
                 if now > size:
                     fail_point("metrics.truncate")

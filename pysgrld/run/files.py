@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pysgrld.errors import OutputError, WriteError
-from pysgrld.options.paths import is_folder, is_there, list_folder
+from pysgrld.options.paths import is_folder, list_folder, path_exists
 from pysgrld.run.ownership import foreign, is_marked, marked_name
 
 try:
@@ -401,7 +401,7 @@ def digest_of(path: Path, size: int | None = None) -> Written:
     return Written(done, digest.hexdigest())
 
 
-def advice_on(error: OSError) -> str:
+def write_advice(error: OSError) -> str:
     """Return advice to the user about a failed write.
 
     Parameters
@@ -431,7 +431,7 @@ def advice_on(error: OSError) -> str:
 
 
 @contextlib.contextmanager
-def writing(path: Path) -> Iterator[None]:
+def convert_write_errors(path: Path) -> Iterator[None]:
     """Context manager that turns an `OSError` into a `WriteError` with a message to the user.
 
     Parameters
@@ -448,11 +448,11 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
-        raise WriteError(f"{path}: cannot be written: {reason}; {advice_on(error)}") from error
+        raise WriteError(f"{path}: cannot be written: {reason}; {write_advice(error)}") from error
 
 
 @contextlib.contextmanager
-def replacing(path: Path, point: str) -> Iterator[Path]:
+def replace_on_exit(path: Path, point: str) -> Iterator[Path]:
     """Yield a temporary path next to `path`, which replaces `path` durably at the end of the block.
 
     Readers see either the old or the new contents. On any error the temporary path is removed, and
@@ -504,7 +504,7 @@ def replace_file(path: Path, pieces: Iterable[Buffer], point: str) -> Written:
     OSError
         If a system call fails; the old contents are then intact.
     """
-    with replacing(path, point) as temporary:
+    with replace_on_exit(path, point) as temporary:
         return write_new(temporary, pieces, point)
 
 
@@ -553,6 +553,6 @@ def refuse_full_folder(path: Path, advice: str) -> None:
     OutputError
         If the path is a file or a folder that is not empty; the message ends with the advice.
     """
-    is_made = os.path.lexists(path) or is_there(path, OutputError)
+    is_made = os.path.lexists(path) or path_exists(path, OutputError)
     if is_made and not (is_folder(path, OutputError) and not list_folder(path, OutputError)):
         raise OutputError(f"{path}: is there already; {advice}")

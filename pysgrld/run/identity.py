@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from pysgrld.errors import plural
-from pysgrld.options.common import spelled
+from pysgrld.options.common import format_value
 from pysgrld.options.spelling import BUILT_IN
 from pysgrld.run import jsonio
 
@@ -100,7 +100,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
             continue
         shown = []
         for fields in (old, new):
-            value = spelled(name, fields.get(name, "none"))
+            value = format_value(name, fields.get(name, "none"))
             # A value of this form is a list of stop-word lists.
             if isinstance(value, list) and all(
                 isinstance(part, dict) and all(isinstance(part.get(n), k) for n, k in kinds.items())

@@ -31,7 +31,7 @@ SEAL = "digest"
 _warned: set[tuple[str, bytes]] = set()
 
 
-def now() -> str:
+def utc_now() -> str:
     """Return the current UTC time to milliseconds, as in ``2026-01-31T12:00:00.000Z``."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
@@ -78,13 +78,13 @@ def pretty(value: Any) -> bytes:
     return text.encode("ascii") + b"\n"
 
 
-def sealed(value: Mapping[str, Any]) -> bytes:
-    """Format a JSON object with a digest of its content, which `unsealed` checks; return bytes."""
+def format_sealed(value: Mapping[str, Any]) -> bytes:
+    """Format a JSON object with a digest of its content, which `parse_sealed` checks; return bytes."""
     return pretty({**value, SEAL: _seal(value)})
 
 
-def unsealed(data: bytes, place: Path) -> Any:
-    """Parse a file made by `sealed`, remove its digest, and warn if the digest does not match.
+def parse_sealed(data: bytes, place: Path) -> Any:
+    """Parse a file made by `format_sealed`, remove its digest, and warn if the digest does not match.
 
     A file without a digest is accepted, and so is JSON that is not an object.
 
@@ -97,7 +97,7 @@ def unsealed(data: bytes, place: Path) -> Any:
     if not isinstance(value, dict) or SEAL not in value:
         return value
     seal = value.pop(SEAL)
-    if seal != _seal_of(data) and (warned := (str(place), data)) not in _warned:
+    if seal != _expected_digest(data) and (warned := (str(place), data)) not in _warned:
         _warned.add(warned)
         logger.warning(
             "%s: was changed since it was written, by hand or by damage, so its values may be "
@@ -108,7 +108,7 @@ def unsealed(data: bytes, place: Path) -> Any:
 
 
 @lru_cache(maxsize=4)
-def _seal_of(data: bytes) -> str:
+def _expected_digest(data: bytes) -> str:
     """Return the digest that a sealed file should have; cached, as files are read repeatedly."""
     value = parse(data)
     del value[SEAL]

@@ -16,8 +16,16 @@ from typing import Any
 import numpy as np
 
 from pysgrld.errors import CheckpointError, MissingInputError, OutputError
-from pysgrld.options.paths import Kind, Refusal, is_file, is_folder, is_there, look_up, resolve_path
-from pysgrld.run.files import read_small, replace_file, writing
+from pysgrld.options.paths import (
+    Kind,
+    Refusal,
+    is_file,
+    is_folder,
+    path_exists,
+    path_kind,
+    resolve_path,
+)
+from pysgrld.run.files import convert_write_errors, read_small, replace_file
 from pysgrld.run.output_files import regular_target
 from pysgrld.run.ownership import LIST, FileList, claim_files, expect_free
 from pysgrld.types import WordTotals
@@ -41,14 +49,14 @@ def is_run(path: Path, refusal: Refusal = MissingInputError) -> bool:
     ----------
     path : Path
     refusal : Refusal, optional
-        As for `look_up`.
+        As for `path_kind`.
 
     Returns
     -------
     bool
         True for a folder with a ``config.json``.
     """
-    return look_up(path / CONFIG, refusal) not in (None, Kind.FOLDER)
+    return path_kind(path / CONFIG, refusal) not in (None, Kind.FOLDER)
 
 
 # ---- output files outside of runs, named by the user
@@ -147,16 +155,16 @@ def check_outputs(paths: Iterable[Path], *, force: bool, inputs: Iterable[str] =
         an input folder, or part of a run, a search or a stored corpus; or if two paths are the
         same.
     """
-    read = [path for path in map(Path, inputs) if is_there(path)]
+    read = [path for path in map(Path, inputs) if path_exists(path)]
     folders = [resolve_path(path) for path in read if is_folder(path)]
     targets: set[Path] = set()
     for path in paths:
         if is_folder(path, OutputError):
             raise OutputError(f"{path}: is a folder; give the name of a file")
-        if is_there(path, OutputError) and any(path.samefile(other) for other in read):
+        if path_exists(path, OutputError) and any(path.samefile(other) for other in read):
             raise OutputError(f"{path}: is an input of this command; choose another file")
         whole = resolve_path(regular_target(path), OutputError)
-        if is_there(path, OutputError) and any(whole.is_relative_to(other) for other in folders):
+        if path_exists(path, OutputError) and any(whole.is_relative_to(other) for other in folders):
             raise OutputError(f"{path}: is in the input folder; choose a file outside it")
         if whole in targets:
             raise OutputError(f"{path}: is given for two outputs; choose another file for one")
@@ -212,7 +220,7 @@ def store_word_counts(run: Path, counts: WordTotals) -> None:
             return
     data = io.BytesIO()
     np.save(data, np.stack(counts), allow_pickle=False)
-    with writing(place):
+    with convert_write_errors(place):
         replace_file(place, [data.getvalue()], "word-counts")
 
 

@@ -77,7 +77,7 @@ def holder() -> dict[str, Any]:
         "pid": os.getpid(),
         "job": job_id(),
         "restart": int(os.environ.get("SLURM_RESTART_COUNT") or 0),
-        "start": jsonio.now(),
+        "start": jsonio.utc_now(),
     }
 
 
@@ -255,7 +255,7 @@ class LockFile:
     """
 
     def __init__(self, path: Path, me: Mapping[str, Any], *, break_lock: bool) -> None:
-        self.path = _stand_in_of(path)
+        self.path = _fallback_lock(path)
         while True:
             try:
                 self.fd = os.open(self.path, _FLAGS | os.O_CREAT | os.O_EXCL, 0o666)
@@ -289,7 +289,7 @@ class LockFile:
         LockedError
             If the holder may be alive.
         """
-        path = _stand_in_of(lock)
+        path = _fallback_lock(lock)
         try:
             fd = os.open(path, _FLAGS)
         except FileNotFoundError:
@@ -369,7 +369,7 @@ def refuse_foreign_lock(path: Path, fd: int) -> None:
         )
 
 
-def _stand_in_of(lock: Path) -> Path:
+def _fallback_lock(lock: Path) -> Path:
     return lock.with_name(f"{lock.name}.held")
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import IO
 
 from pysgrld.errors import OutputError, SgmcError, WriteError
-from pysgrld.run.files import TEMPORARY, advice_on, flock, open_regular, replacing, sync
-from pysgrld.run.ownership import is_marked, list_of, refuse_new
+from pysgrld.run.files import TEMPORARY, flock, open_regular, replace_on_exit, sync, write_advice
+from pysgrld.run.ownership import is_marked, read_file_list, refuse_new
 
 
 def _new_and_held(path: Path, temporary: Path) -> IO[bytes]:
@@ -54,7 +54,7 @@ def regular_target(path: Path) -> Path:
 
 
 @contextlib.contextmanager
-def whole_file(path: Path) -> Iterator[IO[bytes]]:
+def open_output(path: Path) -> Iterator[IO[bytes]]:
     """Open an output file; it gets its final name only when it is complete.
 
     Missing parent folders are created, and temporary files of killed processes are removed. If the
@@ -79,7 +79,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
     """
     path = regular_target(path)
     try:
-        with contextlib.ExitStack() as held, replacing(path, "output") as temporary:
+        with contextlib.ExitStack() as held, replace_on_exit(path, "output") as temporary:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 file = _new_and_held(path, temporary)
@@ -93,10 +93,10 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
                 file.flush()
                 sync(file.fileno())
             refuse_new(path)
-            if (files := list_of(path.parent)) is not None:
+            if (files := read_file_list(path.parent)) is not None:
                 files.add(path.name, temporary)
     except SgmcError:  # This error is from the block. It may also be an OSError.
         raise
     except OSError as error:
         reason = error.strerror or str(error)
-        raise WriteError(f"{path}: cannot be written: {reason}; {advice_on(error)}") from error
+        raise WriteError(f"{path}: cannot be written: {reason}; {write_advice(error)}") from error

@@ -13,7 +13,7 @@ and sgmc deletes files for no other reason:
    default place in a run. It has the name, size and SHA-256 of each file that sgmc wrote into the
    folder. A file belongs to sgmc if its name is in the list and its content is as listed.
    `claim_files` refuses a folder in which other programs' files have the names that will be
-   written. `pysgrld.run.output_files.whole_file` then adds a line for each file that it writes into
+   written. `pysgrld.run.output_files.open_output` then adds a line for each file that it writes into
    such a folder, before the file gets its name, so that no file is without its mark if the process
    is killed. ``--force`` replaces files of this list only.
 3. **A file that the user named** (``-o FILE``) is replaced if the user gives ``--force``
@@ -104,7 +104,7 @@ class Mark(NamedTuple):
     sha256: str
 
 
-def mark_of(path: Path, size: int | None = None) -> Mark | None:
+def file_mark(path: Path, size: int | None = None) -> Mark | None:
     """Return size and SHA-256 of a file; None if it is not regular or its size is not `size`.
 
     Parameters
@@ -197,7 +197,7 @@ class FileList:
         OSError
             If the file cannot be read, or the list cannot be written.
         """
-        mark = mark_of(path)
+        mark = file_mark(path)
         if mark is not None and mark not in self._marks.get(name, ()):
             self.append([{"name": name, **mark._asdict()}])
             self._marks.setdefault(name, set()).add(mark)
@@ -232,7 +232,7 @@ class FileList:
         marks = self._marks.get(name, set())
         with contextlib.suppress(OSError):
             return any(
-                mark_of(self.folder / name, size) in marks for size in {m.size for m in marks}
+                file_mark(self.folder / name, size) in marks for size in {m.size for m in marks}
             )
         return False
 
@@ -328,7 +328,7 @@ def refuse_new(path: Path) -> None:
     _free.discard(place)
 
 
-def list_of(folder: Path) -> FileList | None:
+def read_file_list(folder: Path) -> FileList | None:
     """Return the list of files that sgmc wrote into a folder, or None if the folder has no list.
 
     Parameters

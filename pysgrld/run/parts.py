@@ -122,13 +122,13 @@ class StoredParts:
             if not self.folder.is_dir():
                 self.folder.mkdir()
                 fsync_folder(self.folder.parent, _POINT)
-            data = jsonio.sealed({"parts": list(numbers)})
+            data = jsonio.format_sealed({"parts": list(numbers)})
             replace_file(self.folder / _CHOICE, [data], _POINT)
 
     def chosen(self) -> list[int] | None:
         """Return the numbers of the stored parts that the run uses, or None if not yet chosen."""
         try:
-            value = jsonio.unsealed(read_small(self.folder / _CHOICE), self.folder / _CHOICE)
+            value = jsonio.parse_sealed(read_small(self.folder / _CHOICE), self.folder / _CHOICE)
         except (OSError, ValueError):
             return None
         numbers = value.get("parts") if isinstance(value, dict) else None

@@ -43,12 +43,12 @@ def prune(path: Path) -> Pruned:
     with run.lock():
         newest = run.load_checkpoint(required=True)
         assert newest is not None
-        used = _used(path)
+        used = _disk_usage(path)
         remove_older(newest.path, 1)
-    return Pruned(len(before) - len(checkpoint_folders(path)), max(0, used - _used(path)))
+    return Pruned(len(before) - len(checkpoint_folders(path)), max(0, used - _disk_usage(path)))
 
 
-def _used(folder: Path) -> int:
+def _disk_usage(folder: Path) -> int:
     """Return the number of bytes of a folder's files; several links to a file count once."""
     sizes = {}
     for file in folder.rglob("*"):

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from pysgrld.errors import CheckpointError, MissingInputError, NumericalError
-from pysgrld.options.paths import is_there
-from pysgrld.run.checkpoint_read import damage, recorded
+from pysgrld.options.paths import path_exists
+from pysgrld.run.checkpoint_read import damage, newest_digests
 from pysgrld.run.files import (
     Written,
     digest_of,
@@ -238,7 +238,7 @@ class Samples:
                     f"{self.folder}: the checkpoint lists an unknown sample {name[:80]!r}"
                 )
             path = self.folder / name
-            if not is_there(path):
+            if not path_exists(path):
                 path = self.folder / (DROPPED + name)
             if not self._is_there(path, name, written):
                 missing.append(name)
@@ -267,7 +267,7 @@ class Samples:
             checkpoint.
         """
         if self._listed is None or again:
-            self._listed = recorded(self._run, "samples")
+            self._listed = newest_digests(self._run, "samples")
         return self._listed
 
     def gone(self) -> list[str]:
@@ -286,7 +286,7 @@ class Samples:
                 for name in names
                 if name in listed
                 and not any(
-                    is_there(self.folder / file_name) for file_name in (name, DROPPED + name)
+                    path_exists(self.folder / file_name) for file_name in (name, DROPPED + name)
                 )
             ]
         return names
@@ -323,7 +323,7 @@ class Samples:
                 self._known.pop(name, None)
         for name in table:
             hidden = self.folder / (DROPPED + name)
-            if is_there(hidden) and not is_there(self.folder / name):
+            if path_exists(hidden) and not path_exists(self.folder / name):
                 fail_point("sample.restore")
                 hidden.rename(self.folder / name)
         self.purge()

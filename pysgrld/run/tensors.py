@@ -104,7 +104,7 @@ def describe(arrays: Mapping[str, Array]) -> dict[str, dict[str, Any]]:
     return described
 
 
-def header_of(described: Mapping[str, Mapping[str, Any]]) -> bytes:
+def format_header(described: Mapping[str, Mapping[str, Any]]) -> bytes:
     """Return the header of a file; the arrays must follow the header in the given order.
 
     Parameters
@@ -143,7 +143,7 @@ def encode(arrays: Mapping[str, Array]) -> Iterator[memoryview]:
         Header, then the buffers in the order of names.
     """
     described = describe(arrays)
-    yield memoryview(header_of(described))
+    yield memoryview(format_header(described))
     for name in described:
         array = np.ascontiguousarray(arrays[name])
         array = array.astype(array.dtype.newbyteorder("<"), copy=False)

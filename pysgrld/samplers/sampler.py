@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
-from pysgrld.options.option import Option, Steps, frozen, option_name, thawed
+from pysgrld.options.option import Option, Steps, option_name, to_lists, to_tuples
 
 if TYPE_CHECKING:
     from pysgrld.samplers.rows import StateFromRows
@@ -62,7 +62,7 @@ class SamplerSettings:
     def from_values(cls, values: Mapping[str, Any]) -> Self:
         """Create the settings from values by option name, with defaults for missing values."""
         names = {f.name: option_name(f.name) for f in fields(cls)}
-        settings = {f: frozen(values[n]) for f, n in names.items() if values.get(n) is not None}
+        settings = {f: to_tuples(values[n]) for f, n in names.items() if values.get(n) is not None}
         return cls(**settings)
 
     @classmethod
@@ -85,7 +85,7 @@ class SamplerSettings:
 
     def plain(self) -> dict[str, Any]:
         """Return the values by option name in JSON types, with lists in place of tuples."""
-        return {option_name(f.name): thawed(getattr(self, f.name)) for f in fields(self)}
+        return {option_name(f.name): to_lists(getattr(self, f.name)) for f in fields(self)}
 
     @property
     def has_lazy_rows(self) -> bool:

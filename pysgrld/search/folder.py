@@ -21,9 +21,9 @@ from pysgrld.errors import (
 from pysgrld.models.choices import Choices
 from pysgrld.models.options import FREE, option_text
 from pysgrld.options.option import Resolved
-from pysgrld.options.paths import is_folder, is_there, list_folder
+from pysgrld.options.paths import is_folder, list_folder, path_exists
 from pysgrld.run import StopFlag
-from pysgrld.run.choose import check_writable, numbered
+from pysgrld.run.choose import check_writable, free_path
 from pysgrld.run.files import TEMPORARY, make_folder, open_regular
 from pysgrld.run.identity import mismatch
 from pysgrld.run.lock import PREFIX, hold, refuse_foreign_lock
@@ -33,15 +33,15 @@ from pysgrld.search.plan import (
     Axis,
     Contender,
     SearchPlan,
-    axes_of,
-    contenders_of,
     first_epochs,
     is_search,
+    list_settings,
     read_plan,
+    varied_options,
 )
 from pysgrld.search.result_files import claim_results
 from pysgrld.search.rounds import Cell, Round
-from pysgrld.train.plan import planned
+from pysgrld.train.plan import plan_training
 from pysgrld.train.prepare import move_corpus
 from pysgrld.train.request import Request, refuse_streams
 from pysgrld.train.start import Stoppable
@@ -115,7 +115,7 @@ class ReadySearch(NamedTuple):
     plan: SearchPlan
     request: SearchRequest
 
-    def request_of(self, contender: Contender, out: Path, **changes: Any) -> Request:
+    def training_request(self, contender: Contender, out: Path, **changes: Any) -> Request:
         """Return the request to train a run with one setting, on its share of the threads."""
         request = self.request
         threads = max(1, Request(request.inputs, request.choices).threads // request.jobs)
@@ -135,7 +135,7 @@ class ReadySearch(NamedTuple):
         memory = self.request.choices.start.max_memory or allowed_memory()
         if memory is not None:
             changes["max_memory"] = memory // self.request.jobs
-        task_request = self.request_of(cell.contender, cell.path(self.folder), **changes)
+        task_request = self.training_request(cell.contender, cell.path(self.folder), **changes)
         # The input files were checked once for all runs, so each run uses the stored corpus.
         return task_request._replace(as_stored=True)
 
@@ -168,7 +168,7 @@ def _draft(request: SearchRequest, tokens: int = 0) -> SearchPlan:
     are provisional.
     """
     choices = request.choices
-    contenders = contenders_of(axes_of(request.topics, request.grid, choices, tokens))
+    contenders = list_settings(varied_options(request.topics, request.grid, choices, tokens))
     chains = request.chains or CHAINS
     if len(contenders) < 2 and chains < 2:
         raise UsageError(
@@ -180,7 +180,9 @@ def _draft(request: SearchRequest, tokens: int = 0) -> SearchPlan:
 
 
 @contextlib.contextmanager
-def prepared(request: SearchRequest, listener: Listener, stop: StopFlag) -> Iterator[ReadySearch]:
+def prepare_search(
+    request: SearchRequest, listener: Listener, stop: StopFlag
+) -> Iterator[ReadySearch]:
     """Find or create the folder of a search, and hold its lock during the ``with`` block.
 
     Raises
@@ -197,16 +199,16 @@ def prepared(request: SearchRequest, listener: Listener, stop: StopFlag) -> Iter
         _refuse_other_options(request, folder)
         _check_folder(folder)
         with hold(folder / "lock", break_lock=request.break_lock):
-            yield reopened(request, folder)
+            yield reopen_search(request, folder)
         return
-    for folder in _places(request):
+    for folder in _candidate_folders(request):
         check_writable(folder)
         _check_folder(folder)
-        if not is_there(folder, OutputError):
+        if not path_exists(folder, OutputError):
             check_inputs(request.inputs)  # Check the inputs before any file is written.
         make_folder(folder, "search")
         with hold(folder / "lock", break_lock=request.break_lock):
-            if (ready := _planned(request, folder, stoppable)) is not None:
+            if (ready := _plan_settings(request, folder, stoppable)) is not None:
                 yield ready
                 return
 
@@ -226,7 +228,7 @@ def _check_folder(folder: Path) -> None:
     claim_results(folder)
 
 
-def reopened(request: SearchRequest, folder: Path) -> ReadySearch:
+def reopen_search(request: SearchRequest, folder: Path) -> ReadySearch:
     """Open a search that has a plan, in order to continue it on its original corpus.
 
     The corpus is the copy in the search's folder, or the stored corpus that was named at the start.
@@ -275,36 +277,40 @@ def find(request: SearchRequest) -> Path:
     if (folder := request.resumed()) is not None:
         _refuse_other_options(request, folder)
         return folder
-    for folder in _places(request):
-        if is_search(folder) and _is_like(request, read_plan(folder)):
+    for folder in _candidate_folders(request):
+        if is_search(folder) and _matches_plan(request, read_plan(folder)):
             return folder
     raise MissingInputError(
         "this search does not exist yet; create it with --tasks, then give --task I"
     )
 
 
-def _is_like(request: SearchRequest, plan: SearchPlan) -> bool:
+def _matches_plan(request: SearchRequest, plan: SearchPlan) -> bool:
     """Return True if a request is for the settings and options of a plan, on any corpus."""
     return _draft(request, plan.corpus["training_tokens"]).is_like(plan)
 
 
-def _places(request: SearchRequest) -> Iterator[Path]:
+def _candidate_folders(request: SearchRequest) -> Iterator[Path]:
     """Yield folders in which the search may be, the likeliest first, and finally a new folder."""
     if (out := request.choices.start.out) is not None:
         folder = Path(out)
-        if is_folder(folder, OutputError) and not is_search(folder) and not _is_begun(folder):
+        if (
+            is_folder(folder, OutputError)
+            and not is_search(folder)
+            and not _has_only_started(folder)
+        ):
             raise OutputError(
                 f"{folder}: is not empty and contains no search; choose another folder with --out"
             )
         yield folder
         return
     name = f"{corpus_name(request.inputs)}-search"
-    free, folders = numbered(request.root, name, lambda p: is_search(p) or _is_begun(p))
-    yield from (f for f in folders if _is_begun(f) or _is_like(request, read_plan(f)))
+    free, folders = free_path(request.root, name, lambda p: is_search(p) or _has_only_started(p))
+    yield from (f for f in folders if _has_only_started(f) or _matches_plan(request, read_plan(f)))
     yield free
 
 
-def _is_begun(folder: Path) -> bool:
+def _has_only_started(folder: Path) -> bool:
     """Return True if a folder only has files of a search that was killed before it had a plan."""
     if not is_folder(folder):
         return False
@@ -324,7 +330,7 @@ def _is_begun(folder: Path) -> bool:
     return True
 
 
-def _planned(request: SearchRequest, folder: Path, listener: Stoppable) -> ReadySearch | None:
+def _plan_settings(request: SearchRequest, folder: Path, listener: Stoppable) -> ReadySearch | None:
     """Plan all settings for the corpus; return None if the folder's search has another corpus."""
     search = ReadySearch(folder, _draft(request), request)
     # The limit is for the memory of all runs together; check only once how many runs fit at a time.
@@ -332,8 +338,8 @@ def _planned(request: SearchRequest, folder: Path, listener: Stoppable) -> Ready
     shared = {} if memory is None else {"max_memory": memory}
 
     def plan_of(contender: Contender) -> AbstractContextManager[Plan]:
-        contender_request = search.request_of(contender, folder / contender.name, **shared)
-        return planned(contender_request, listener, request.jobs)
+        contender_request = search.training_request(contender, folder / contender.name, **shared)
+        return plan_training(contender_request, listener, request.jobs)
 
     with plan_of(search.plan.contenders[0]) as plan:
         corpus = plan.config["corpus"]

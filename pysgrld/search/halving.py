@@ -16,14 +16,14 @@ from pysgrld.reading.results import Results
 from pysgrld.run import RunDirectory, StopFlag, jsonio, process_start
 from pysgrld.run.files import replace_file
 from pysgrld.run.machine import threads
-from pysgrld.search.folder import ReadySearch, SearchRequest, find, prepared, reopened
+from pysgrld.search.folder import ReadySearch, SearchRequest, find, prepare_search, reopen_search
 from pysgrld.search.outcome import read_standing
 from pysgrld.search.plan import SearchPlan
 from pysgrld.search.rounds import ROUNDS, Round, decision, judge, next_round, read_rounds
 from pysgrld.search.show import SearchProgress
 from pysgrld.train.events import Reporter
-from pysgrld.train.processes import Explain, Task, Watcher, conclude, run_all
-from pysgrld.train.start import ending_with, train
+from pysgrld.train.processes import Explain, Task, Watcher, raise_failures, run_all
+from pysgrld.train.start import replace_exit_code, train
 
 
 class SearchTeller(Watcher, Protocol):
@@ -74,8 +74,8 @@ def search(request: SearchRequest, teller: SearchTeller, explain: Explain) -> De
     watch = StopFlag(options.time_limit, stop_signal=options.stop_signal, start=started)
     with (
         watch as stop,
-        ending_with(options.requeue_exit_code),
-        prepared(request, teller, stop) as ready,
+        replace_exit_code(options.requeue_exit_code),
+        prepare_search(request, teller, stop) as ready,
     ):
         records = read_rounds(ready.folder)
         try:
@@ -99,7 +99,7 @@ def open_tasks(request: SearchRequest, teller: SearchTeller) -> int:
         The request, already checked.
     teller : SearchTeller
     """
-    with StopFlag() as stop, prepared(request, teller, stop) as ready:
+    with StopFlag() as stop, prepare_search(request, teller, stop) as ready:
         records = read_rounds(ready.folder)
         while (current_round := next_round(ready.plan, records)) is not None:
             if not all(current_round.is_done(cell, ready.folder) for cell in current_round.cells):
@@ -132,7 +132,7 @@ def train_task(request: SearchRequest, number: int, reporter: Reporter) -> RunDi
         As `pysgrld.train.start.train` does.
     """
     folder = find(request)
-    ready = reopened(request._replace(inputs=(str(folder),), jobs=1), folder)
+    ready = reopen_search(request._replace(inputs=(str(folder),), jobs=1), folder)
     current_round = next_round(ready.plan, read_rounds(folder))
     if current_round is None:
         return None
@@ -145,7 +145,7 @@ def train_task(request: SearchRequest, number: int, reporter: Reporter) -> RunDi
     options = request.choices.start
     with (
         StopFlag(options.time_limit, stop_signal=options.stop_signal) as stop,
-        ending_with(options.requeue_exit_code),
+        replace_exit_code(options.requeue_exit_code),
     ):
         return train(run_request, reporter, stop)
 
@@ -172,7 +172,7 @@ def _train(
         Task(ready.cell_request(current_round, cell), started, explain, limit) for cell in cells
     ]
     ended = run_all(work, teller, stop, ready.request.jobs)
-    conclude(ended, lambda numbers: "; ".join(names[n - 1] for n in numbers), ready.folder)
+    raise_failures(ended, lambda numbers: "; ".join(names[n - 1] for n in numbers), ready.folder)
     if len(ended) < len(cells):
         raise Interrupted(
             f"{stop.reason}: stopped after {len(ended)} of {len(cells)} runs of "

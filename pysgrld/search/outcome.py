@@ -22,7 +22,7 @@ from pysgrld.reading.score import own_scorer
 from pysgrld.report.sample_pass import TEN, tenth
 from pysgrld.run import chain_path
 from pysgrld.search.plan import Contender, SearchPlan
-from pysgrld.search.rounds import Standing, bounds, resampled, worse_by
+from pysgrld.search.rounds import Standing, bounds, relative_excess, resample_scores
 from pysgrld.types import Key
 
 #: Number of bytes at the end of ``metrics.jsonl`` that certainly include its last line.
@@ -74,7 +74,7 @@ def read_standing(
     standing = Standing(
         contender.name,
         contender.place,
-        Estimate.averaged(scores),
+        Estimate.combine(scores),
         share_gained,
         gained,
         has_settled(history, share_gained),
@@ -84,7 +84,7 @@ def read_standing(
     return standing, scores
 
 
-class Tried(NamedTuple):
+class SettingResult(NamedTuple):
     """Row of a setting in the table of a search's results.
 
     Attributes
@@ -163,16 +163,16 @@ class SearchResult(NamedTuple):
     plan: SearchPlan
     kind: Score
     documents: int
-    rows: tuple[Tried, ...]
+    rows: tuple[SettingResult, ...]
     best: str
     smallest: str
 
-    def row(self, name: str) -> Tried:
+    def row(self, name: str) -> SettingResult:
         """Return the table row of a setting, given the setting's name."""
         return next(row for row in self.rows if row.name == name)
 
     @property
-    def reading(self) -> str:
+    def interpretable_setting(self) -> str:
         """Name of the setting that is recommended for interpretable topics.
 
         This setting is `smallest`, unless less than half of its words lie in topics that all chains
@@ -192,12 +192,12 @@ class SearchResult(NamedTuple):
             "documents": self.documents,
             "best": self.best,
             "smallest": self.smallest,
-            "reading": self.reading,
+            "reading": self.interpretable_setting,
             "rows": [row._asdict() for row in self.rows],
         }
 
 
-def result_of(
+def read_result(
     folder: Path,
     plan: SearchPlan,
     records: Sequence[Mapping[str, Any]],
@@ -222,7 +222,7 @@ def result_of(
         Rows in the order of the plan.
     """
     judged = {one["name"]: (record, one) for record in records for one in record["contenders"]}
-    rows: list[Tried] = []
+    rows: list[SettingResult] = []
     standings: dict[str, Standing] = {}
     kind, documents = None, 0
     for number, contender in enumerate(plan.contenders, 1):
@@ -234,7 +234,7 @@ def result_of(
         ]
         first = chains[0]
         standing, scores = read_standing(contender, chains)
-        score = bounds(float(standing.score), resampled([standing.score])[0])
+        score = bounds(float(standing.score), resample_scores([standing.score])[0])
         share, least, most = (math.nan if x is None else x for x in one["worse"])
         # This is the reduction of the score from the next smaller number of topics, with all other
         # options equal.
@@ -256,7 +256,7 @@ def result_of(
             coherence = float(npmi.mean()), float(low), float(high)
         apart = None
         if len(chains) > 1:
-            apart = worse_by(standing, float(max(scores)), float(min(scores)))
+            apart = relative_excess(standing, float(max(scores)), float(min(scores)))
         seconds, memory = 0.0, 0
         for results in chains:
             with contextlib.suppress(SgmcError, ValueError, TypeError, KeyError, OverflowError):
@@ -264,7 +264,7 @@ def result_of(
                 seconds += float(last["train_seconds"])
                 memory = max(memory, int(last["rss_bytes"]))
         rows.append(
-            Tried(
+            SettingResult(
                 name=contender.name,
                 topics=first.options.widths[0] if first.options.widths else 0,
                 options=contender.options,

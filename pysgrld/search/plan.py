@@ -113,7 +113,7 @@ def usual_numbers(tokens: int) -> tuple[int, ...]:
     return -(-usual // 10) * 5 if usual > 5 else 3, usual, 2 * usual
 
 
-def axes_of(
+def varied_options(
     topics: Sequence[int] | None, grid: Sequence[Axis], choices: Choices, tokens: int = 0
 ) -> tuple[Axis, ...]:
     """Return the options to vary: first the number of topics, in ascending order, then the rest.
@@ -153,7 +153,7 @@ def axes_of(
     return (("topics", counts), *grid)
 
 
-def contenders_of(axes: Sequence[Axis]) -> tuple[Contender, ...]:
+def list_settings(axes: Sequence[Axis]) -> tuple[Contender, ...]:
     """Return all combinations of the values to try, each with the name of its folder.
 
     Raises
@@ -252,17 +252,17 @@ def read_plan(folder: Path) -> SearchPlan:
         record = jsonio.parse(read_small(folder / PLAN))
         record.pop("schema")
         record["contenders"] = tuple(
-            Contender(c["name"], tuple(c["place"]), choices_of(c["options"]).values)
+            Contender(c["name"], tuple(c["place"]), parse_choices(c["options"]).values)
             for c in record["contenders"]
         )
         record["inputs"] = tuple(record["inputs"])
-        record["choices"] = choices_of(record["choices"])
+        record["choices"] = parse_choices(record["choices"])
         return SearchPlan(**record)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise CheckpointError(f"{folder / PLAN}: is damaged ({error}); restore it") from None
 
 
-def choices_of(options: Mapping[str, Any]) -> Choices:
+def parse_choices(options: Mapping[str, Any]) -> Choices:
     """Convert options read from JSON to `Choices`, in which lists become tuples."""
     return Choices({n: tuple(v) if isinstance(v, list) else v for n, v in options.items()})
 

@@ -12,10 +12,10 @@ from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.report.page_file import page
 from pysgrld.run import jsonio
 from pysgrld.run.machine import RELEASE
-from pysgrld.run.output_files import whole_file
+from pysgrld.run.output_files import open_output
 from pysgrld.run.ownership import claim_files
-from pysgrld.search.outcome import SearchResult, Tried
-from pysgrld.search.show import called, sentences, table
+from pysgrld.search.outcome import SearchResult, SettingResult
+from pysgrld.search.show import sentences, setting_name, table
 
 #: Names of the result files in a search's folder.
 RESULT, PAGE, PICTURE = "result.json", "search.html", "search.png"
@@ -41,7 +41,7 @@ def write_result(result: SearchResult, note: Callable[[str], None]) -> list[Path
     claim_results(result.folder)
     files = [result.folder / RESULT, result.folder / PAGE]
     for path, content in zip(files, (jsonio.pretty(record), html(result)), strict=True):
-        with whole_file(path) as file:
+        with open_output(path) as file:
             file.write(content)
     if find_spec("matplotlib") is None:
         note("the picture is not drawn because matplotlib is missing: pip install matplotlib")
@@ -70,7 +70,7 @@ def html(result: SearchResult) -> bytes:
     """
     corpus = result.plan.corpus
     heads, *rows = table(result)
-    tags = {result.reading: "for reading", result.best: "predicts best"}
+    tags = {result.interpretable_setting: "for reading", result.best: "predicts best"}
     content = {
         "title": f"How many topics? {corpus['name']}",
         "corpus": corpus["name"],
@@ -79,7 +79,10 @@ def html(result: SearchResult) -> bytes:
             ["words", corpus["training_tokens"], f"{corpus['words']:,} different"],
         ],
         "sentences": sentences(result),
-        "marks": [[result.row(result.best).topics, 0], [result.row(result.reading).topics, 1]],
+        "marks": [
+            [result.row(result.best).topics, 0],
+            [result.row(result.interpretable_setting).topics, 1],
+        ],
         "ticks": sorted({row.topics for row in result.rows}),
         "charts": [
             chart._asdict()
@@ -134,7 +137,7 @@ def draw(result: SearchResult, path: Path) -> Path:
         axes.tick_params(labelsize=8)
         if chart.low is not None:
             axes.set_ylim(chart.low, chart.high)
-        for name, style in ((result.best, "--"), (result.reading, ":")):
+        for name, style in ((result.best, "--"), (result.interpretable_setting, ":")):
             axes.axvline(result.row(name).topics, color="#888888", lw=0.9, ls=style, zorder=0)
         show_grid(axes)
     for axes in places[len(all_charts) :]:
@@ -189,7 +192,7 @@ def charts(result: SearchResult) -> list[Chart]:
     result : SearchResult
     """
 
-    def score(row: Tried) -> _Values:
+    def score(row: SettingResult) -> _Values:
         """Return a score and, for perplexity, bounds for its difference from the best score."""
         if result.kind.whole or not math.isfinite(row.above[1]):
             return row.score, None, None
@@ -197,7 +200,7 @@ def charts(result: SearchResult) -> list[Chart]:
         return row.score, row.score * (1 + low) / (1 + share), row.score * (1 + high) / (1 + share)
 
     specifications: list[
-        tuple[str, str, Callable[[Tried], _Values], float | None, float | None]
+        tuple[str, str, Callable[[SettingResult], _Values], float | None, float | None]
     ] = [
         (
             f"{result.kind.title.capitalize()} of held-out documents",
@@ -237,7 +240,7 @@ def charts(result: SearchResult) -> list[Chart]:
             if row.topics and (values := value(row)) is not None:
                 rest = {n: v for n, v in row.options.items() if n != "topics"}
                 point = ChartPoint(row.topics, *values, dropped=row.dropped is not None)
-                lines.setdefault(called(row._replace(options=rest)), []).append(point)
+                lines.setdefault(setting_name(row._replace(options=rest)), []).append(point)
         if lines:
             drawn = tuple(Line(name, tuple(points)) for name, points in lines.items())
             drawn_charts.append(Chart(title, remark, drawn, low, high))

@@ -166,7 +166,7 @@ class Interval95(NamedTuple):
     high: float
 
 
-class Judged(NamedTuple):
+class SettingDecision(NamedTuple):
     """Decision on whether a setting continues after a round, with the reason.
 
     Attributes
@@ -184,18 +184,18 @@ class Judged(NamedTuple):
     why: str
 
 
-def leader_of(standings: Iterable[Standing]) -> Standing:
+def best_setting(standings: Iterable[Standing]) -> Standing:
     """Return the setting with the best score; of several equal scores, the first."""
     return min(standings, key=lambda s: (math.isnan(s.score), s.score))
 
 
-def worse_by(standing: Standing, a: float, leader: float) -> float:
+def relative_excess(standing: Standing, a: float, leader: float) -> float:
     """Return the fraction by which the perplexity of score ``a`` exceeds that of ``leader``."""
     share = standing.share_gained(a, leader)
     return 1.0 / (1.0 - share) - 1.0 if share < 1.0 else math.inf
 
 
-def resampled(scores: Sequence[Estimate]) -> Doubles:
+def resample_scores(scores: Sequence[Estimate]) -> Doubles:
     """Return the scores on resampled held-out documents, (settings, resamples).
 
     Documents are drawn with replacement, and the same documents are drawn for all scores. The draws
@@ -218,27 +218,27 @@ def bounds(value: float, draws: Doubles) -> Interval95:
 
 def differences(standings: Sequence[Standing], leader: Standing) -> list[Interval95]:
     """Return the fractions by which perplexities exceed the best setting's, with intervals."""
-    draws = resampled([s.score for s in standings])
+    draws = resample_scores([s.score for s in standings])
     lead = draws[[s.name for s in standings].index(leader.name)]
     intervals = []
     for standing, draws_of_standing in zip(standings, draws, strict=True):
         shares = [
-            worse_by(standing, a, b)
+            relative_excess(standing, a, b)
             for a, b in zip(draws_of_standing.tolist(), lead.tolist(), strict=True)
         ]
-        value = worse_by(standing, standing.score, leader.score)
+        value = relative_excess(standing, standing.score, leader.score)
         intervals.append(bounds(value, np.array(shares)))
     return intervals
 
 
-def judge(standings: Sequence[Standing]) -> list[Judged]:
+def judge(standings: Sequence[Standing]) -> list[SettingDecision]:
     """Decide which settings continue: the best, its neighbours, and all that are not clearly worse.
 
     Any other setting is dropped if two conditions hold. With 95 % certainty, its perplexity is more
     than 1 % higher than that of the best setting. And the last doubling of its iterations has
     reduced its perplexity by less than the distance to the best setting.
     """
-    leader = leader_of(standings)
+    leader = best_setting(standings)
     judged = []
     for standing, worse in zip(standings, differences(standings, leader), strict=True):
         goes_on = True
@@ -256,7 +256,7 @@ def judge(standings: Sequence[Standing]) -> list[Judged]:
             reason = "worse, but still improving"
         else:
             goes_on, reason = False, "certainly worse, and improving too slowly to catch up"
-        judged.append(Judged(standing, worse, goes_on, reason))
+        judged.append(SettingDecision(standing, worse, goes_on, reason))
     return judged
 
 
@@ -265,19 +265,19 @@ def are_neighbours(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
     return sum(abs(i - j) for i, j in zip(a, b, strict=True)) == 1
 
 
-def nothing_left_to_drop(judged: Sequence[Judged]) -> bool:
+def nothing_left_to_drop(judged: Sequence[SettingDecision]) -> bool:
     """Return True if further rounds of training would not drop any setting.
 
     In that case all remaining settings are neighbours of the best one, or all their scores have
     converged.
     """
     alive = [j.standing for j in judged if j.goes_on]
-    leader = leader_of(alive)
+    leader = best_setting(alive)
     near_leader = (s.name == leader.name or are_neighbours(s.place, leader.place) for s in alive)
     return all(near_leader) or all(s.converged for s in alive)
 
 
-def smallest_near(standings: Sequence[Standing], sizes: Mapping[str, int]) -> Standing:
+def smallest_good_setting(standings: Sequence[Standing], sizes: Mapping[str, int]) -> Standing:
     """Return the setting with the fewest topics among those within 0.5 % of the best score.
 
     If several settings have equally few topics, return the one with the best score.
@@ -288,13 +288,16 @@ def smallest_near(standings: Sequence[Standing], sizes: Mapping[str, int]) -> St
     sizes : mapping
         Number of topics of each setting, by name.
     """
-    best = leader_of(standings)
-    near = [s for s in standings if s is best or worse_by(s, s.score, best.score) <= NEAR]
+    best = best_setting(standings)
+    near = [s for s in standings if s is best or relative_excess(s, s.score, best.score) <= NEAR]
     return min(near, key=lambda s: (sizes[s.name], s.score))
 
 
 def decision(
-    plan: SearchPlan, current_round: Round, judged: Sequence[Judged], sizes: Mapping[str, int]
+    plan: SearchPlan,
+    current_round: Round,
+    judged: Sequence[SettingDecision],
+    sizes: Mapping[str, int],
 ) -> dict[str, Any]:
     """Return the line for ``rounds.jsonl`` about a round: best setting, kept settings, next epochs.
 
@@ -310,7 +313,9 @@ def decision(
         Number of topics of each setting, by name; 0 if the model has no fixed number.
     """
     standings = [j.standing for j in judged]
-    smallest = {"smallest": smallest_near(standings, sizes).name} if current_round.last else {}
+    smallest = (
+        {"smallest": smallest_good_setting(standings, sizes).name} if current_round.last else {}
+    )
     doubled = 2 * (current_round.epochs or 0)
     to_the_end = plan.epochs is not None and doubled >= plan.epochs
     over = current_round.last or to_the_end or nothing_left_to_drop(judged)
@@ -318,7 +323,7 @@ def decision(
         "round": current_round.number,
         "epochs": current_round.epochs,
         "last": current_round.last,
-        "leader": leader_of(standings).name,
+        "leader": best_setting(standings).name,
         **smallest,
         "goes_on": [j.standing.name for j in judged if j.goes_on or current_round.last],
         "next": None if over else doubled,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from pysgrld.errors import all_of, plural
 from pysgrld.reading.find_runs import ListedRun, list_runs
-from pysgrld.search.outcome import SearchResult, Tried
+from pysgrld.search.outcome import SearchResult, SettingResult
 from pysgrld.search.plan import Contender, SearchPlan, is_search, read_plan
 from pysgrld.search.rounds import NEAR, Round, next_round, read_rounds
 
@@ -32,7 +32,7 @@ SPARE = ("memory", "95 % interval", "steady", "time", "coherence", "gain", "foun
 _LISTED = 20
 
 
-def called(row: Tried | Contender) -> str:
+def setting_name(row: SettingResult | Contender) -> str:
     """Return the name of a setting for use within a sentence, such as "K = 50".
 
     >>> called(Contender("k-50-eta-0.1", (1, 0), {"topics": 50, "eta": (0.1,)}))
@@ -135,11 +135,11 @@ class SearchProgress(NamedTuple):
                 state = f"{done} of {len(cells)} chains done"
             score = kind.show(sum(scores) / len(scores)) if kind and scores else "-"
             far = max((run.iteration for run in runs), default=0)
-            rows.append((called(contender), score, f"{far:,}", state))
+            rows.append((setting_name(contender), score, f"{far:,}", state))
         return rows
 
 
-def search_of(run: Path) -> Path | None:
+def find_search(run: Path) -> Path | None:
     """Return the folder of the search to which a run belongs, or None if it belongs to none.
 
     Parameters
@@ -187,7 +187,7 @@ def table(result: SearchResult) -> list[tuple[str, ...]]:
             time = f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.1f} h"
         rows.append(
             (
-                called(row),
+                setting_name(row),
                 kind.show(row.score),
                 f"{low} to {high}" if math.isfinite(row.low) else "-",
                 above,
@@ -221,22 +221,22 @@ def sentences(result: SearchResult) -> list[str]:
     best, small = result.row(result.best), result.row(result.smallest)
     kind = result.kind
     lines = [
-        f"For predicting: {called(best)}, the best {kind.title}: {kind.show(best.score)} "
+        f"For predicting: {setting_name(best)}, the best {kind.title}: {kind.show(best.score)} "
         f"({kind.show(best.low)} to {kind.show(best.high)})."
     ]
     # If the settings have no numbers of topics, no setting is smaller than another.
     if small.topics:
         near = f"within {100 * NEAR:g} % of the best"
-        reading = f"For reading: {called(best)} as well, because no smaller setting is {near}"
+        reading = f"For reading: {setting_name(best)} as well, because no smaller setting is {near}"
         if small.name != best.name:
             score = kind.show(small.score)
-            reading = f"For reading: {called(small)}, the smallest setting {near} ({score})"
-        readable = result.row(result.reading)
+            reading = f"For reading: {setting_name(small)}, the smallest setting {near} ({score})"
+        readable = result.row(result.interpretable_setting)
         if readable.found is not None and small.found is not None and readable.name != small.name:
             reading = (
-                f"For reading: {called(readable)} ({kind.show(readable.score)}), with "
+                f"For reading: {setting_name(readable)} ({kind.show(readable.score)}), with "
                 f"{100 * readable.found:.0f} % of the words in topics that "
-                f"{all_of(readable.chains, 'chains')} found; in {called(small)}, the smallest "
+                f"{all_of(readable.chains, 'chains')} found; in {setting_name(small)}, the smallest "
                 f"setting {near} ({kind.show(small.score)}), only {100 * small.found:.0f} % of "
                 "the words are in such topics"
             )
@@ -245,11 +245,13 @@ def sentences(result: SearchResult) -> list[str]:
             remark = f"{100 * small.found:.0f} % of the words are in topics that {who} found"
             reading += f". {remark}"
             if small.name != best.name and best.found is not None:
-                reading += f"; with {called(best)}, {100 * best.found:.0f} %"
+                reading += f"; with {setting_name(best)}, {100 * best.found:.0f} %"
         lines.append(f"{reading}.")
     # Warn if chains with the same setting differ by more than the difference that matters between
     # settings.
-    apart = {called(row): row.apart for row in result.rows if row.dropped is None and row.apart}
+    apart = {
+        setting_name(row): row.apart for row in result.rows if row.dropped is None and row.apart
+    }
     worst = max(apart, key=lambda name: apart[name], default=None)
     if worst is not None and apart[worst] > NEAR:
         lines.append(
@@ -276,14 +278,14 @@ def _more_to_try(result: SearchResult) -> list[str]:
     if best.topics == tried[-1]:
         numbers = [*tried, 2 * tried[-1]]
         advice.append(
-            f"{called(best)} is the largest number tried, and more topics may predict even "
+            f"{setting_name(best)} is the largest number tried, and more topics may predict even "
             f"better: {command} {','.join(map(str, numbers))}."
         )
     half = tried[0] // 2
     if small.topics == tried[0] and half >= 2:
         fewer = [half, *tried]
         advice.append(
-            f"{called(small)} is the smallest number tried, and fewer topics may predict as well: "
+            f"{setting_name(small)} is the smallest number tried, and fewer topics may predict as well: "
             f"{command} {','.join(map(str, fewer))}."
         )
     return advice

@@ -71,7 +71,7 @@ def averages(
     return Posterior(chain, scorer, options.burn_in, options.sample_every, keep_mean)
 
 
-def begin_exactly(
+def begin_refinement(
     posterior: Posterior,
     options: Resolved,
     words: int,

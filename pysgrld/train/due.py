@@ -14,7 +14,7 @@ from pysgrld.types import Array
 _FIRST, _BYTES_PER_SECOND = 0.25, 50e6
 
 
-def soon(arrays: Iterable[Array]) -> float:
+def first_checkpoint_seconds(arrays: Iterable[Array]) -> float:
     """Return the seconds until the first checkpoint, which increase with the size of the state."""
     return max(_FIRST, sum(array.nbytes for array in arrays) / _BYTES_PER_SECOND)
 

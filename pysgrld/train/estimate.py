@@ -23,7 +23,7 @@ from pysgrld.models.choices import Choices
 from pysgrld.models.resampled import SWEEPS
 from pysgrld.models.resolve import TRAINING
 from pysgrld.options.option import Resolved
-from pysgrld.train.plan import planned
+from pysgrld.train.plan import plan_training
 from pysgrld.train.request import Request
 
 #: Minimum number of seconds of an iteration in which only one thread works. With the unit times of
@@ -145,7 +145,7 @@ def estimate(
     # The memory of this machine must not limit the plan.
     unlimited = Choices({"max-memory": 1 << 60})
     choices = unlimited.updated(request.choices)
-    with planned(request._replace(choices=choices), listener, documents=documents) as plan:
+    with plan_training(request._replace(choices=choices), listener, documents=documents) as plan:
         options, facts = plan.options, plan.facts
         topics = max(options.widths, default=1)
         minibatch = min(options.minibatch, facts.documents)

@@ -53,7 +53,7 @@ class _Silent:
         """Ignore the end of the run."""
 
 
-def choices_of_run(results: Results) -> Choices:
+def options_for_halves(results: Results) -> Choices:
     """Return the options with which the halves of a run's documents are trained.
 
     Parameters
@@ -75,7 +75,7 @@ def choices_of_run(results: Results) -> Choices:
     return chosen_options(results.run, options, _OF_THE_RUN | reading)
 
 
-def corpus_of_run(results: Results) -> Corpus:
+def open_training_corpus(results: Results) -> Corpus:
     """Return the training corpus of a run.
 
     Parameters

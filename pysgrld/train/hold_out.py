@@ -13,7 +13,7 @@ from pysgrld.corpus.open import open_corpus
 from pysgrld.corpus.reading import Listener
 from pysgrld.corpus.sources import contents
 from pysgrld.errors import CorpusError, Severity, UsageError, plural
-from pysgrld.evaluate import HeldOut, pair
+from pysgrld.evaluate import HeldOut, pair_parts
 from pysgrld.models.choices import HoldOutOptions
 from pysgrld.models.options import option_text
 from pysgrld.models.protocol import Model
@@ -58,7 +58,7 @@ class Reading(NamedTuple):
     listener: Listener
     slicing: Slicing | None = None
 
-    def matched(self, path: str, corpus: Corpus, name: str) -> Corpus:
+    def read_matched(self, path: str, corpus: Corpus, name: str) -> Corpus:
         """Read another corpus with the vocabulary of `corpus`; documents keep their order."""
         matched_corpus = open_corpus(
             [path],
@@ -132,12 +132,12 @@ def divide(
     train = everything
     if options.observed_corpus is not None and options.held_out_corpus is not None:
         parts = (
-            reading.matched(options.observed_corpus, corpus, "observed-corpus"),
-            reading.matched(options.held_out_corpus, corpus, "held-out-corpus"),
+            reading.read_matched(options.observed_corpus, corpus, "observed-corpus"),
+            reading.read_matched(options.held_out_corpus, corpus, "held-out-corpus"),
         )
-        held_out = pair(*(part.take(np.arange(part.documents)) for part in parts))
+        held_out = pair_parts(*(part.take(np.arange(part.documents)) for part in parts))
     elif options.holdout_corpus is not None:
-        other = reading.matched(options.holdout_corpus, corpus, "holdout-corpus")
+        other = reading.read_matched(options.holdout_corpus, corpus, "holdout-corpus")
         ids = np.arange(other.documents)
         held_out = model.hold_out(other.take(ids), ids, observed, seed)
     else:

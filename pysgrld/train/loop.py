@@ -36,15 +36,15 @@ from pysgrld.run.choose import refuse_endless_starts
 from pysgrld.run.layout import StopReason
 from pysgrld.run.machine import login_node, threads
 from pysgrld.run.signals import AwakeClock
-from pysgrld.train.begin import begin, begin_exactly
+from pysgrld.train.begin import begin, begin_refinement
 from pysgrld.train.decide import Clock, Flags, Order, decide
-from pysgrld.train.due import Every, soon
+from pysgrld.train.due import Every, first_checkpoint_seconds
 from pysgrld.train.events import Ending, Position, Reporter
 from pysgrld.train.first_topics import first_topics
 from pysgrld.train.prepare import Prepared
 from pysgrld.train.ranks_together import (
+    IdleTimeMonitor,
     Rounds,
-    Waiting,
     begin_together,
     raise_if_stopped,
     stopped_before_all,
@@ -132,7 +132,7 @@ class Training:
         self.stage: ExactStage | None = None
         # These functions need the options of the model.
         self._begin_exactly = partial(
-            begin_exactly, self.posterior, p.options, p.words, self.run_on, p.held_out
+            begin_refinement, self.posterior, p.options, p.words, self.run_on, p.held_out
         )
         self._short_chains = partial(first_topics, p.run, p.stream, p.options, facts, self.run_on)
         self._order = Order()  # This is the order for the next iteration.
@@ -309,7 +309,7 @@ class Training:
         chain, posterior, tally = self.chain, self.posterior, self.tally
         self._looks.last = chain.step, tally.train_seconds
         saves = self._saves(chain.step, tally.train_seconds)
-        waiting = Waiting(self.comm, self.options.minibatch, self.stream.documents)
+        waiting = IdleTimeMonitor(self.comm, self.options.minibatch, self.stream.documents)
         # An earlier process may have been stopped after convergence, when Gibbs refinement began.
         self._converged = posterior.is_due and self._has_converged()
         self._began = began = self.pulse.awake()
@@ -324,7 +324,7 @@ class Training:
             took = self.pulse.awake() - began
             tally.train_seconds += took
             tally.wait_seconds += rounds.waited
-            if remark := waiting.saw(took - rounds.waited):
+            if remark := waiting.record_iteration(took - rounds.waited):
                 self.reporter.note(remark)
             tally.documents += visit.documents
             tally.tokens += visit.tokens
@@ -373,7 +373,8 @@ class Training:
 
     def _saves(self, step: int, seconds: float) -> Every:
         """Return the schedule of checkpoints; by default, the first checkpoint comes early."""
-        first = math.inf if "checkpoint-every" in self.typed else soon(self.chain.arrays().values())
+        arrays = self.chain.arrays().values()
+        first = math.inf if "checkpoint-every" in self.typed else first_checkpoint_seconds(arrays)
         return Every(self.options.checkpoint_every, step, seconds, first=first)
 
     # ---- the Gibbs refinement ----

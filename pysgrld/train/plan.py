@@ -37,7 +37,7 @@ from pysgrld.models.resolve import SHUFFLE_BUFFER
 from pysgrld.models.seeds import unknown_seeds
 from pysgrld.models.table import all_models, find_model
 from pysgrld.options.option import Facts, Resolved
-from pysgrld.options.paths import is_file, is_there, resolve_path
+from pysgrld.options.paths import is_file, path_exists, resolve_path
 from pysgrld.run.choose import Candidate
 from pysgrld.run.files import make_folder
 from pysgrld.run.layout import digest_of_counts
@@ -50,7 +50,7 @@ from pysgrld.types import PositionsExcept, WordTotals
 logger = logging.getLogger(__name__)
 
 
-class Sharing(NamedTuple):
+class ProcessCounts(NamedTuple):
     """Number of processes that together train one chain: in total, and on this machine."""
 
     all: int = 1
@@ -58,7 +58,7 @@ class Sharing(NamedTuple):
 
 
 #: Value for a single process, which trains a chain without others.
-ALL_ALONE = Sharing()
+ALL_ALONE = ProcessCounts()
 
 
 class Plan(NamedTuple):
@@ -82,7 +82,7 @@ class Plan(NamedTuple):
     once : SinglePassCorpus or None
         The unread rest of a corpus that is read only once; the user of the plan must close it.
     scratch : Path
-        Folder for temporary files, which is removed when `planned` ends.
+        Folder for temporary files, which is removed when `plan_training` ends.
     elsewhere : bool
         True if the user stored the corpus outside the run; it stays there.
     watched : HeldOut or None
@@ -110,11 +110,11 @@ class Plan(NamedTuple):
 
 
 @contextlib.contextmanager
-def planned(
+def plan_training(
     request: Request,
     listener: Listener,
     chains: int = 0,
-    ranks: Sharing = ALL_ALONE,
+    ranks: ProcessCounts = ALL_ALONE,
     *,
     documents: int | None = None,
 ) -> Iterator[Plan]:
@@ -143,7 +143,7 @@ def planned(
     """
     candidate = request.find(chains=chains > 0)
     parent = candidate.path.parent
-    made = not is_there(parent, OutputError)
+    made = not path_exists(parent, OutputError)
     with contextlib.ExitStack() as held:
         try:
             make_folder(parent, "parent")
@@ -166,7 +166,7 @@ def _plan(
     scratch: Path,
     listener: Listener,
     chains: int,
-    ranks: Sharing,
+    ranks: ProcessCounts,
     sampled: int | None,
 ) -> Plan:
     """Open the stored corpus or read the inputs; hold out documents; resolve the options."""
@@ -224,7 +224,7 @@ def _plan(
     out = corpus.documents - len(train)
     # This is True if sgmc, and not the user, has chosen the held-out documents.
     chosen = not {"holdout-corpus", "observed-corpus"} & choices.names
-    config = config_of(options, defaults) | {
+    config = training_config(options, defaults) | {
         "command": {
             "inputs": list(request.inputs),
             "corpus": str(resolve_path(corpus.path)) if elsewhere else None,
@@ -263,7 +263,7 @@ def _plan(
     )
 
 
-def config_of(options: Resolved, defaults: Sequence[str]) -> dict[str, Any]:
+def training_config(options: Resolved, defaults: Sequence[str]) -> dict[str, Any]:
     """Return the part of ``config.json`` that does not depend on the source of the documents.
 
     It contains all options; the options of other models have the value null.

@@ -14,14 +14,14 @@ from pysgrld.corpus.stored_files import FILES
 from pysgrld.corpus.streams import SinglePassCorpus
 from pysgrld.evaluate import HeldOut
 from pysgrld.options.option import Resolved
-from pysgrld.options.paths import is_file, is_there
+from pysgrld.options.paths import is_file, path_exists
 from pysgrld.reading.former_topics import FORMER, write_former_topics
 from pysgrld.reading.labels import LABELS, write_labels
-from pysgrld.run import RunDirectory, chains_of, claim
-from pysgrld.run.files import rename, writing
+from pysgrld.run import RunDirectory, claim, find_chains
+from pysgrld.run.files import convert_write_errors, rename
 from pysgrld.run.layout import is_run, store_word_counts
 from pysgrld.run.ownership import foreign
-from pysgrld.train.plan import ALL_ALONE, Plan, Sharing, planned
+from pysgrld.train.plan import ALL_ALONE, Plan, ProcessCounts, plan_training
 from pysgrld.train.request import Parent, Request
 from pysgrld.types import WordTotals
 
@@ -73,7 +73,10 @@ class Prepared(NamedTuple):
 
 
 def prepare(
-    request: Request, listener: Listener, locks: contextlib.ExitStack, ranks: Sharing = ALL_ALONE
+    request: Request,
+    listener: Listener,
+    locks: contextlib.ExitStack,
+    ranks: ProcessCounts = ALL_ALONE,
 ) -> Prepared:
     """Find or create the run that a request describes, and store the run's training corpus.
 
@@ -92,7 +95,7 @@ def prepare(
     SgmcError
         For any error, with its exit code; no incomplete files remain.
     """
-    with planned(request, listener, ranks=ranks) as plan:
+    with plan_training(request, listener, ranks=ranks) as plan:
         decision, run = claim(
             request.find,
             plan.config,
@@ -111,7 +114,7 @@ def prepare(
             for name, part in parts.items():
                 place = run.path / "holdout" / name
                 # The observed part is empty if documents are scored whole.
-                if part.tokens and not is_there(place):
+                if part.tokens and not path_exists(place):
                     about: dict[str, Any] = {"part": name}
                     if part.slices is not None:
                         about["slices"] = part.slices.tolist()
@@ -157,15 +160,15 @@ def move_corpus(plan: Plan, folder: Path) -> Corpus:
     if plan.elsewhere or source == place:
         return plan.corpus
     just_read = source.is_relative_to(plan.scratch)
-    if just_read and is_there(place):
+    if just_read and path_exists(place):
         stored = Corpus.open(place)
         read_alike = plan.corpus.provenance.get("options") == stored.provenance.get("options")
         if plan.corpus.fingerprint == stored.fingerprint and not read_alike:
             _check_replaceable(folder, place)
-            with writing(place):
+            with convert_write_errors(place):
                 rename(place, plan.scratch / "replaced", "corpus")
-    if not is_there(place):
-        with writing(place):
+    if not path_exists(place):
+        with convert_write_errors(place):
             if not just_read:
                 source = plan.scratch / "linked"
                 copy_parts(plan.corpus.path, source, link=True)
@@ -180,7 +183,7 @@ def _check_replaceable(folder: Path, place: Path) -> None:
     ------
     OutputError
     """
-    owned = is_run(folder) or chains_of(folder) or is_file(folder / "search.json")
+    owned = is_run(folder) or find_chains(folder) or is_file(folder / "search.json")
     foreign_names = sorted({path.name for path in place.iterdir()} - FILES)
     if foreign_names or not owned:
         raise foreign(place / foreign_names[0] if foreign_names else place)
@@ -206,7 +209,7 @@ def _stream(plan: Plan, stored: Corpus, ranks: int) -> Epochs | OnePass:
 def _take_former_topics(parent: Parent, folder: Path) -> None:
     """Store the topics of the earlier run, and their names, in the folder of the new run."""
     results = parent.results()
-    with writing(folder / FORMER):
+    with convert_write_errors(folder / FORMER):
         write_former_topics(folder, results.phi())
     if results.named:
         carried = {k: label._replace(carried=True) for k, label in results.named.items()}

@@ -50,7 +50,7 @@ class RunsError(SgmcError):
 
 
 @dataclass
-class Ended:
+class RunProcess:
     """Process of a run, with its exit code once it has ended, and the reason if it was stopped.
 
     ``silent`` is the number of seconds for which a process that was asked to stop has been
@@ -69,7 +69,7 @@ class Ended:
 
 def run_all(
     tasks: Sequence[Task], watcher: Watcher, stop: StopFlag, at_a_time: int | None = None
-) -> list[Ended]:
+) -> list[RunProcess]:
     """Start one process for each task, and wait until all processes have ended.
 
     Parameters
@@ -92,7 +92,7 @@ def run_all(
     # themselves.
     stop.take_checkpoint_request()
     waiting = list(enumerate(tasks, 1))
-    runs: list[Ended] = []
+    runs: list[RunProcess] = []
     is_stopping, looked = False, time.monotonic()
     try:
         while True:
@@ -106,23 +106,23 @@ def run_all(
                 return runs
             for ready in wait(list(running), timeout=LOOK):
                 run = next(r for events, r in running.items() if events is ready)
-                _hear(run, watcher, stop)
+                _handle_event(run, watcher, stop)
             # The runs check the time limit themselves, unless they are suspended.
             if stop.should_stop(0.0) and not is_stopping:
                 is_stopping = True
-                _tell(runs, lambda run: run.orders.send(stop.reason))
+                _notify(runs, lambda run: run.orders.send(stop.reason))
             seconds, looked = time.monotonic() - looked, time.monotonic()
             if is_stopping:
                 # A long gap means that this process was suspended, so at most one second counts.
-                _urge(runs, min(seconds, 1.0))
+                _wake_or_kill(runs, min(seconds, 1.0))
             if stop.take_checkpoint_request():
-                _tell(runs, lambda run: os.kill(run.process.pid, signal.SIGUSR2))
+                _notify(runs, lambda run: os.kill(run.process.pid, signal.SIGUSR2))
     except BaseException:  # After a second Ctrl-C or a bug, no process may remain.
-        _end(runs)
+        _kill_all(runs)
         raise
 
 
-def _start(tasks: Iterable[tuple[int, Task]], runs: list[Ended], stop: StopFlag) -> None:
+def _start(tasks: Iterable[tuple[int, Task]], runs: list[RunProcess], stop: StopFlag) -> None:
     """Start a process for each numbered task, and append the process to `runs`.
 
     The start method of `multiprocessing` is spawn, because a fork may hang if OpenMP threads exist.
@@ -146,12 +146,12 @@ def _start(tasks: Iterable[tuple[int, Task]], runs: list[Ended], stop: StopFlag)
             # ends.
             sender.close()
             obeys.close()
-            runs.append(Ended(number, process, events, orders))
+            runs.append(RunProcess(number, process, events, orders))
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _hear(run: Ended, watcher: Watcher, stop: StopFlag) -> None:
+def _handle_event(run: RunProcess, watcher: Watcher, stop: StopFlag) -> None:
     """Pass on an event that a run reports, or record the run's end."""
     try:
         event, values = run.events.recv()
@@ -168,7 +168,7 @@ def _hear(run: Ended, watcher: Watcher, stop: StopFlag) -> None:
         watcher.of_run(run.number, event, *values)
 
 
-def _ended_without_a_word(run: Ended, watcher: Watcher, stop: StopFlag) -> None:
+def _ended_without_a_word(run: RunProcess, watcher: Watcher, stop: StopFlag) -> None:
     """Report a run whose process ended without reporting its end."""
     run.process.join()
     run.events.close()
@@ -193,7 +193,7 @@ def _ended_without_a_word(run: Ended, watcher: Watcher, stop: StopFlag) -> None:
     watcher.of_run(run.number, "failed", reason)
 
 
-def _urge(runs: Iterable[Ended], seconds: float) -> None:
+def _wake_or_kill(runs: Iterable[RunProcess], seconds: float) -> None:
     """Wake up runs that were requested to stop, and kill runs that do not react.
 
     A process that works or waits for a disk is not killed, so that it can write a checkpoint.
@@ -212,17 +212,17 @@ def _urge(runs: Iterable[Ended], seconds: float) -> None:
                 os.kill(run.process.pid, signal.SIGCONT)
 
 
-def _tell(runs: Iterable[Ended], report: Callable[[Ended], None]) -> None:
+def _notify(runs: Iterable[RunProcess], report: Callable[[RunProcess], None]) -> None:
     for run in runs:
         if run.code is None:
             with contextlib.suppress(OSError):  # The run may have just ended.
                 report(run)
 
 
-def _end(runs: Sequence[Ended]) -> None:
+def _kill_all(runs: Sequence[RunProcess]) -> None:
     """End all processes immediately, as a second Ctrl-C does with a single run."""
     for _ in range(2):
-        _tell(runs, lambda run: os.kill(run.process.pid, signal.SIGINT))
+        _notify(runs, lambda run: os.kill(run.process.pid, signal.SIGINT))
     deadline = time.monotonic() + PATIENCE
     for run in runs:
         run.process.join(max(0.0, deadline - time.monotonic()))
@@ -231,7 +231,9 @@ def _end(runs: Sequence[Ended]) -> None:
             run.process.join()
 
 
-def conclude(runs: Sequence[Ended], named: Callable[[Sequence[int]], str], folder: Path) -> None:
+def raise_failures(
+    runs: Sequence[RunProcess], named: Callable[[Sequence[int]], str], folder: Path
+) -> None:
     """Raise an error that summarises which runs were stopped or failed, if there are any.
 
     Parameters
@@ -308,7 +310,7 @@ def in_process(task: Task, sender: Connection, orders: Connection) -> None:
             logger.addHandler(relay)
             ending.callback(logger.removeHandler, relay)
             signal.pthread_sigmask(signal.SIG_SETMASK, ())
-            threading.Thread(target=_obey, args=(orders, stop), daemon=True).start()
+            threading.Thread(target=_stop_on_request, args=(orders, stop), daemon=True).start()
             train(task.request, relay, stop)
     except BaseException as error:
         code, text, _ = task.explain(error)
@@ -316,7 +318,7 @@ def in_process(task: Task, sender: Connection, orders: Connection) -> None:
     relay.send("ended", code, stop.reason if stopped else None, text)
 
 
-def _obey(orders: Connection, stop: StopFlag) -> None:
+def _stop_on_request(orders: Connection, stop: StopFlag) -> None:
     """Stop training when the parent process requests it, or when the parent process has ended."""
     try:
         stop.stop(orders.recv())

@@ -25,7 +25,7 @@ from pysgrld.models.table import find_model
 from pysgrld.options.paths import resolve_path
 from pysgrld.run import StopFlag
 from pysgrld.run.machine import RELEASE, processors, threads
-from pysgrld.train.plan import Sharing
+from pysgrld.train.plan import ProcessCounts
 from pysgrld.train.prepare import Prepared
 from pysgrld.train.short_chains import (
     PART_OF_LIMIT,
@@ -170,7 +170,7 @@ WASTED = 1 / 3
 
 
 @dataclass
-class Waiting:
+class IdleTimeMonitor:
     """Monitor of idle time in the first iterations, which reports if fewer ranks would suffice.
 
     Parameters
@@ -187,7 +187,7 @@ class Waiting:
     _seconds: float = 0.0
     _before: dict[str, float] = field(default_factory=dict)
 
-    def saw(self, seconds: float) -> str | None:
+    def record_iteration(self, seconds: float) -> str | None:
         """Record an iteration's time; after the last recorded one, return a remark on idle ranks.
 
         Parameters
@@ -222,7 +222,9 @@ class Waiting:
         return line
 
 
-def make_alike(comm: Communicator, requested_threads: int | None, listener: Listener) -> Sharing:
+def agree_on_software(
+    comm: Communicator, requested_threads: int | None, listener: Listener
+) -> ProcessCounts:
     """Compare the sgmc versions of all ranks, agree on an instruction set, and count the ranks.
 
     Parameters
@@ -262,7 +264,7 @@ def make_alike(comm: Communicator, requested_threads: int | None, listener: List
             listener.note(
                 f"the ranks have different processors; all use the instruction set {least}"
             )
-    sharing = Sharing(comm.size, hosts.count(comm.host))
+    sharing = ProcessCounts(comm.size, hosts.count(comm.host))
     if comm.rank:
         return sharing
     threads_per_rank = plural(count.number, "thread")
@@ -314,7 +316,7 @@ class Brief(NamedTuple):
     tokens: int
 
 
-def brief_of(prepared: Prepared) -> Brief:
+def describe_run(prepared: Prepared) -> Brief:
     """Return the facts about a run that the other ranks need."""
     stream, options = prepared.stream, prepared.options
     assert isinstance(stream, Epochs)

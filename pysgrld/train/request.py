@@ -12,12 +12,12 @@ from pysgrld.errors import MismatchError, MissingInputError, UsageError
 from pysgrld.models.choices import Choices
 from pysgrld.models.options import OPTIONS, option_text
 from pysgrld.options.option import Resolved
-from pysgrld.options.paths import is_stream, is_there, resolve_path
+from pysgrld.options.paths import is_stream, path_exists, resolve_path
 from pysgrld.reading.find_runs import find_folder, open_run
 from pysgrld.reading.former_topics import digest_of_topics
 from pysgrld.reading.results import Results
 from pysgrld.reading.run_record import corpus_gone, model_and_options, training_corpus
-from pysgrld.run import RunDirectory, chain_number, chains_of
+from pysgrld.run import RunDirectory, chain_number, find_chains
 from pysgrld.run.choose import ROOT, Candidate, find_run
 from pysgrld.run.machine import threads
 
@@ -152,7 +152,7 @@ _BUDGET = frozenset({"epochs", "iterations", "time-limit"})
 _OF_A_START = frozenset({"out", "resume", "threads", "max-memory"})
 
 
-def going_on(
+def resume_request(
     choices: Choices, root: Path = ROOT, *, break_lock: bool = False
 ) -> tuple[Request, int]:
     """Return the request to resume the run or the chains that ``--resume`` names.
@@ -192,7 +192,7 @@ def going_on(
             "continue a run"
         )
     folder = find_folder(name, root, chains=True)
-    chains = chains_of(folder)
+    chains = find_chains(folder)
     run = RunDirectory.open(chains[0] if chains else folder)
     _, options = model_and_options(run)
     command = run.config.get("command", {})
@@ -210,7 +210,7 @@ def going_on(
         options_of_run = options_of_run.without(_BUDGET)
     parent = run.config.get("parent")
     stored = training_corpus(run)
-    if stored is None and not all(map(is_there, command["inputs"])):
+    if stored is None and not all(map(path_exists, command["inputs"])):
         raise MissingInputError(
             f"{corpus_gone(run)}, and the input {' '.join(command['inputs'])} is missing, too; "
             "restore the corpus, or give CORPUS and all options"
@@ -252,7 +252,7 @@ def chosen_options(run: RunDirectory, options: Resolved, without: frozenset[str]
     return Choices(typed).without_preset_values()
 
 
-def growing(
+def continuation_request(
     name: str,
     request: Request,
     *,
@@ -294,7 +294,7 @@ def growing(
     """
     choices = request.choices
     folder = find_folder(name, root, chains=True)
-    if chains := chains_of(folder):
+    if chains := find_chains(folder):
         raise UsageError(
             f"--from {name}: is a folder of chains; give one of them, such as {chains[0]}"
         )

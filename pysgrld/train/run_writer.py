@@ -175,7 +175,7 @@ class RunWriter:
             return None
         sample = chain.sample()
         if False in due:
-            parts, form = kept_form(chain, sample), self.model.fitted.sample_invariants
+            parts, form = stored_form(chain, sample), self.model.fitted.sample_invariants
             self.backlog.write_sample(step, parts, COUNTED if TOKENS in parts else form)
         if True in due:
             self.backlog.write_sample(step, top_word_sample(sample[PHI]), TOP_WORDS, top_words=True)
@@ -232,7 +232,7 @@ class RunWriter:
         spared = self.chain.step if self.stage and spare_training else None
         if self.stage:
             training = arrays
-            arrays = self.stage.arrays(lambda chain: kept_form(chain, chain.sample()))
+            arrays = self.stage.arrays(lambda chain: stored_form(chain, chain.sample()))
         try:
             self.backlog.save_checkpoint(
                 self.step,
@@ -256,7 +256,7 @@ class RunWriter:
         return True
 
 
-def kept_form(chain: Chain, sample: Mapping[str, Array]) -> Mapping[str, Array]:
+def stored_form(chain: Chain, sample: Mapping[str, Array]) -> Mapping[str, Array]:
     """Convert a sample to its stored form, with topics as token counts if possible."""
     conditional = chain.topic_conditional()
     counts = conditional and encode_counts(conditional, *sample[PHI].shape)

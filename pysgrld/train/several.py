@@ -17,17 +17,17 @@ from pysgrld.run import (
     RunDirectory,
     StopFlag,
     chain_path,
-    chains_of,
+    find_chains,
     process_start,
     set_latest,
 )
 from pysgrld.run.files import make_folder
 from pysgrld.run.identity import identities, mismatch
-from pysgrld.train.plan import planned
+from pysgrld.train.plan import plan_training
 from pysgrld.train.prepare import move_corpus
-from pysgrld.train.processes import Explain, Task, Watcher, conclude, run_all
+from pysgrld.train.processes import Explain, Task, Watcher, raise_failures, run_all
 from pysgrld.train.request import Request, refuse_streams
-from pysgrld.train.start import Stoppable, ending_with
+from pysgrld.train.start import Stoppable, replace_exit_code
 
 
 def train_chains(request: Request, number: int, watcher: Watcher, explain: Explain) -> Path:
@@ -68,8 +68,8 @@ def train_chains(request: Request, number: int, watcher: Watcher, explain: Expla
     )
     limit = choices.start.time_limit
     watch = StopFlag(limit, stop_signal=choices.start.stop_signal, start=started)
-    with watch as stop, ending_with(choices.start.requeue_exit_code):
-        with planned(chain_request, Stoppable(watcher, stop), number) as plan:
+    with watch as stop, replace_exit_code(choices.start.requeue_exit_code):
+        with plan_training(chain_request, Stoppable(watcher, stop), number) as plan:
             if plan.once:
                 plan.once.close()
             folder = choose_folder(plan.candidate, plan.config, number, free=FREE)
@@ -85,7 +85,7 @@ def train_chains(request: Request, number: int, watcher: Watcher, explain: Expla
                 chain_id=i, out=str(chain_path(folder, i)), resume="auto"
             )
             tasks.append(Task(chain_request._replace(choices=chain), started, explain, limit))
-        conclude(run_all(tasks, watcher, stop), _named, folder)
+        raise_failures(run_all(tasks, watcher, stop), _named, folder)
     return folder
 
 
@@ -111,7 +111,7 @@ def choose_folder(
         If the folder that the user named has a chain with another configuration or corpus.
     """
     for folder in candidate.runs:
-        runs = [RunDirectory.open(path) for path in chains_of(folder)]
+        runs = [RunDirectory.open(path) for path in find_chains(folder)]
         fields = []
         for run in runs:
             fields.append((run.path, *identities(run.config, config, {*free, "chain-id"})))

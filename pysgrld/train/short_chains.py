@@ -30,7 +30,7 @@ from pysgrld.models.short_chain_number import short_chain_iterations
 from pysgrld.models.table import find_model
 from pysgrld.options.option import Resolved
 from pysgrld.options.priors import STARTS
-from pysgrld.train.due import Every, soon
+from pysgrld.train.due import Every, first_checkpoint_seconds
 from pysgrld.types import Array, Doubles, Floats
 
 #: Number of iterations between two samples of a short chain that are averaged.
@@ -297,7 +297,12 @@ class ShortChain:
 
     def _advance(self, chain: Chain, seconds_left: Callable[[], float]) -> None:
         first, began = chain.step, time.monotonic()
-        saves = Every("15m", first, 0.0, first=soon([*chain.arrays().values(), self._sums]))
+        saves = Every(
+            "15m",
+            first,
+            0.0,
+            first=first_checkpoint_seconds([*chain.arrays().values(), self._sums]),
+        )
         for t in range(first + 1, self.iterations + 1):
             self.run_on.waiting()
             chain.advance()

@@ -13,7 +13,7 @@ from pysgrld.train.events import Reporter
 from pysgrld.train.loop import Training
 from pysgrld.train.plan import ALL_ALONE
 from pysgrld.train.prepare import prepare
-from pysgrld.train.ranks_together import brief_of, follow, make_alike
+from pysgrld.train.ranks_together import agree_on_software, describe_run, follow
 from pysgrld.train.request import Request
 
 
@@ -47,10 +47,10 @@ def train(
     options, ranks = request.choices.start, ALL_ALONE
     if comm is not ALONE:
         request.choices.check_shared()
-        ranks = make_alike(comm, options.threads, reporter)
+        ranks = agree_on_software(comm, options.threads, reporter)
     flag = watch or StopFlag(options.time_limit, stop_signal=options.stop_signal)
     entered = contextlib.nullcontext(flag) if watch else flag
-    ending = ending_with(options.requeue_exit_code)
+    ending = replace_exit_code(options.requeue_exit_code)
     with entered as stop, contextlib.ExitStack() as locks, ending:
         if comm.rank:
             follow(request.threads, stop, comm)
@@ -66,13 +66,13 @@ def train(
         if prepared.once:
             locks.callback(prepared.once.close)
         if comm.size > 1:
-            comm.broadcast(brief_of(prepared))
+            comm.broadcast(describe_run(prepared))
             comm.exchange_requests()  # Wait until all MPI processes have the corpus.
         return Training(prepared, reporter, stop, comm).go()
 
 
 @contextlib.contextmanager
-def ending_with(exit_code: int | None) -> Iterator[None]:
+def replace_exit_code(exit_code: int | None) -> Iterator[None]:
     """Replace the exit code of an early stop, so that the batch system requeues the job.
 
     Parameters

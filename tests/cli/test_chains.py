@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pysgrld.run import RunDirectory, chains_of
+from pysgrld.run import RunDirectory, find_chains
 
 from .conftest import BIBLE, SMALL
 
@@ -40,7 +40,7 @@ def digest(run):
 
 
 def states(folder):
-    return [RunDirectory.open(run).status.get("state") for run in chains_of(folder)]
+    return [RunDirectory.open(run).status.get("state") for run in find_chains(folder)]
 
 
 def wait_for(what, seconds=200):
@@ -52,7 +52,7 @@ def wait_for(what, seconds=200):
 
 def under_way(folder, number):
     """Return True if all chains have passed their first evaluation."""
-    chains = chains_of(folder)
+    chains = find_chains(folder)
     return len(chains) == number and all((c / "metrics.jsonl").stat().st_size for c in chains)
 
 
@@ -83,13 +83,13 @@ def ended_midway(sgmc, args, end):
 @pytest.fixture(scope="module")
 def undisturbed_chains(sgmc_module):
     sgmc_module("train", BIBLE, *LONG, "--chains", "3", "--out", "whole", "--threads", "2")
-    return [digest(run) for run in chains_of(sgmc_module.folder / "whole")]
+    return [digest(run) for run in find_chains(sgmc_module.folder / "whole")]
 
 
 def test_each_chain_is_a_run_and_the_first_is_the_plain_one(several, trained, undisturbed):
     """Red with: the number of the chain left out of the keys; held-out documents chosen by it."""
     folder = several.folder / "sgmc-runs/bible-scir"
-    chains = chains_of(folder)
+    chains = find_chains(folder)
     assert [run.name for run in chains] == ["chain-1", "chain-2", "chain-3"]
     found = [several.topics_hash(f"sgmc-runs/bible-scir/{run.name}") for run in chains]
     assert found[0] == undisturbed
@@ -127,7 +127,7 @@ def test_figures_of_another_chain_are_those_of_its_training(several):
 def test_eval_scores_the_mean_of_all_chains_below_that_of_the_first(several):
     """Red with: a mean of logarithms, or of perplexities; another chain's figures as the first's."""
     folder = several.folder / "sgmc-runs/bible-scir"
-    chains = chains_of(folder)
+    chains = find_chains(folder)
     p = [
         RunDirectory.open(run).load_checkpoint(required=True).arrays["completion.mean"]
         for run in chains
@@ -213,7 +213,7 @@ def test_a_signal_to_the_parent_stops_all_and_the_same_command_goes_on(
     assert "Traceback" not in said
     done = sgmc(*args)
     assert "resumes from iteration" in done.stderr
-    assert [digest(run) for run in chains_of(sgmc.folder / "all")] == undisturbed_chains
+    assert [digest(run) for run in find_chains(sgmc.folder / "all")] == undisturbed_chains
 
 
 def test_a_killed_chain_does_not_end_the_others(sgmc, undisturbed_chains):
@@ -231,7 +231,7 @@ def test_a_killed_chain_does_not_end_the_others(sgmc, undisturbed_chains):
     assert states(sgmc.folder / "all")[::2] == ["finished", "finished"]
     done = sgmc(*args)
     assert done.stderr.count("already finished; nothing to do") == 2
-    assert [digest(run) for run in chains_of(sgmc.folder / "all")] == undisturbed_chains
+    assert [digest(run) for run in find_chains(sgmc.folder / "all")] == undisturbed_chains
 
 
 def test_chains_end_in_order_when_the_parent_is_killed(sgmc, undisturbed_chains):
@@ -245,11 +245,11 @@ def test_chains_end_in_order_when_the_parent_is_killed(sgmc, undisturbed_chains)
     wait_for(lambda: states(sgmc.folder / "all") == ["interrupted"] * 2)
     reason = RunDirectory.open(sgmc.folder / "all/chain-1").status["reason"]
     assert "the command that started the runs has ended" in reason
-    steps = [RunDirectory.open(run).status["step"] for run in chains_of(sgmc.folder / "all")]
-    wait_for(lambda: not any(held(run) for run in chains_of(sgmc.folder / "all")))
+    steps = [RunDirectory.open(run).status["step"] for run in find_chains(sgmc.folder / "all")]
+    wait_for(lambda: not any(held(run) for run in find_chains(sgmc.folder / "all")))
     if max(steps) < 160:
         sgmc("train", BIBLE, *LONG, *chains)
-        found = [digest(run) for run in chains_of(sgmc.folder / "all")]
+        found = [digest(run) for run in find_chains(sgmc.folder / "all")]
         assert found == undisturbed_chains[:2]
 
 
@@ -269,7 +269,7 @@ def test_a_second_interrupt_ends_all_at_once(sgmc):
     args = ("train", BIBLE, *seconds, "--chains", "2", "--out", "all")
     with started(sgmc, *args) as process:
         wait_for(lambda: states(sgmc.folder / "all") == ["running"] * 2)
-        pids = [RunDirectory.open(run).status["pid"] for run in chains_of(sgmc.folder / "all")]
+        pids = [RunDirectory.open(run).status["pid"] for run in find_chains(sgmc.folder / "all")]
         os.kill(process.pid, signal.SIGINT)
         time.sleep(0.3)
         os.kill(process.pid, signal.SIGINT)
@@ -307,7 +307,7 @@ def test_more_chains_can_be_added_and_done_ones_are_left(sgmc):
     assert (sgmc.folder / "sgmc-runs/bible-scir/chain-1/log.jsonl").read_bytes() == first
     sgmc(*args, "--chains", "3")  # all chains are done: a new folder is made, as for a single run
     added, begun = (
-        [digest(run) for run in chains_of(sgmc.folder / "sgmc-runs" / name)]
+        [digest(run) for run in find_chains(sgmc.folder / "sgmc-runs" / name)]
         for name in ("bible-scir", "bible-scir-2")
     )
     assert added == begun
@@ -342,7 +342,7 @@ def test_text_is_read_once_for_all_chains(sgmc):
     assert not list((sgmc.folder / "all").glob("chain-*/corpus"))
     prints = {
         RunDirectory.open(run).config["corpus"]["fingerprint"]
-        for run in chains_of(sgmc.folder / "all")
+        for run in find_chains(sgmc.folder / "all")
     }
     assert len(prints) == 1
     (sgmc.folder / "all").rename(sgmc.folder / "moved")
@@ -371,7 +371,7 @@ def test_a_stream_is_read_by_each_chain(sgmc):
         "--out",
         "all",
     )
-    chains = chains_of(sgmc.folder / "all")
+    chains = find_chains(sgmc.folder / "all")
     assert digest(chains[0]) != digest(chains[1])
     same = [(run / "holdout/observed/counts.npz").read_bytes() for run in chains]
     assert same[0] == same[1]
@@ -388,7 +388,7 @@ def test_memory_is_that_of_all_chains(sgmc):
 
 def test_threads_are_shared_out(sgmc):
     sgmc("train", BIBLE, *SMALL, "--chains", "2", "--out", "all", "--threads", "5")
-    for run in chains_of(sgmc.folder / "all"):
+    for run in find_chains(sgmc.folder / "all"):
         assert RunDirectory.open(run).config["options"]["threads"] == 2
 
 
@@ -448,7 +448,7 @@ def test_a_checkpoint_of_all_is_asked_for_by_a_signal(sgmc):
     with started(sgmc, *args) as process:
         wait_for(lambda: under_way(sgmc.folder / "all", 2))
         os.kill(process.pid, signal.SIGUSR2)
-        folders = [run / "checkpoints" for run in chains_of(sgmc.folder / "all")]
+        folders = [run / "checkpoints" for run in find_chains(sgmc.folder / "all")]
         wait_for(lambda: all(list(folder.glob("step-*")) for folder in folders))
         os.kill(process.pid, signal.SIGTERM)
         assert process.wait(timeout=60) == 85
@@ -460,7 +460,7 @@ def test_a_time_limit_is_that_of_all_chains(sgmc):
     args = ("train", BIBLE, *LONG, "--iterations", "1000000", "--chains", "2", "--out", "all")
     said = sgmc(*args, "--time-limit", "12s", code=85).stderr
     assert "sgmc: time limit: chains 1, 2 stopped" in said
-    reasons = [RunDirectory.open(run).status["reason"] for run in chains_of(sgmc.folder / "all")]
+    reasons = [RunDirectory.open(run).status["reason"] for run in find_chains(sgmc.folder / "all")]
     assert reasons == ["time limit", "time limit"]
 
 

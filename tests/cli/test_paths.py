@@ -250,8 +250,8 @@ def names_in(folder):
 def test_a_path_of_any_kind_ends_with_a_documented_code(folder, use, kinds):
     """A user who is not root names a path of every kind in every place that takes one.
 
-    Red with: ``Path.exists`` or ``Path.is_dir`` in place of `pysgrld.options.paths.look_up`, which raise
-    a `PermissionError` (70 and a traceback); with ``open`` in place of `open_input`, which hangs.
+    Red with: ``Path.exists`` or ``Path.is_dir`` in place of `pysgrld.options.paths.path_kind`, which
+    raise a `PermissionError` (70 and a traceback); with ``open`` in place of `open_input`, which hangs.
     """
     before, wrong = names_in(folder), []
     for kind, path in kinds.items():

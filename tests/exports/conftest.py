@@ -11,7 +11,7 @@ from pysgrld.cli import main
 from pysgrld.reading.pooled import read_together
 from pysgrld.reading.results import Results
 from pysgrld.report.exports import FORMATS, ExportRequest, export
-from pysgrld.run import chains_of
+from pysgrld.run import find_chains
 
 FAMILIES = {
     "lda": ("--algo", "gibbs", "-k", "4", "--chains", "2"),
@@ -56,7 +56,7 @@ def chains(tmp_path_factory):
                 main, ["train", str(folder / "corpus.jsonl"), *FAMILIES[name], *more]
             )
             assert said.exit_code == 0, said.output
-            paths = chains_of(folder / name) or [folder / name]
+            paths = find_chains(folder / name) or [folder / name]
             runs[name] = [Results(path, 1) for path in paths]
         return runs[name]
 

@@ -21,8 +21,8 @@ from pysgrld.reading.results import Results
 from pysgrld.report.document_pass import drawn_blocks
 from pysgrld.report.exports import ExportRequest, export
 from pysgrld.report.exports import table_files as module
-from pysgrld.run import chains_of
-from pysgrld.run.output_files import whole_file
+from pysgrld.run import find_chains
+from pysgrld.run.output_files import open_output
 from pysgrld.run.ownership import claim_files
 
 
@@ -107,7 +107,7 @@ def test_topics_say_how_much_they_can_be_trusted(exported, chains):
         among = drawn[:, probable[k]] >= np.sort(drawn, axis=1)[:, [-10]]
         assert topics["steady"][k] == pytest.approx(among.sum(axis=1).mean(), abs=1e-6)
     assert len(set(topics["label"])) == 4
-    assert chains_of(runs[0].path.parent) == [r.path for r in runs]
+    assert find_chains(runs[0].path.parent) == [r.path for r in runs]
 
 
 def test_columns_of_documents_keep_their_types(exported):
@@ -248,7 +248,7 @@ def test_files_of_another_run_do_not_stay_beside_those_of_this_one(
     """Red with: only what is written being replaced: 4 topics beside the old run's documents."""
     name = {"csv": "documents.csv", "npy": "labels.json"}[format]
     claim_files(tmp_path, [name], force=False)
-    with whole_file(tmp_path / name) as file:
+    with open_output(tmp_path / name) as file:
         file.write(b"of another run")
     (tmp_path / "notes.txt").write_text("a person's")
     first = chains("lda")[0]

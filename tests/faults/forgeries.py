@@ -174,9 +174,9 @@ def _sign(place: Path, change: Callable[[dict[str, Any]], object]) -> None:
 def _config(place: Path, change: Callable[[dict[str, Any]], object]) -> None:
     """Rewrite the record of a run with a change and valid digests, also in the manifests."""
     path = place / "config.json"
-    config = jsonio.unsealed(path.read_bytes(), path)
+    config = jsonio.parse_sealed(path.read_bytes(), path)
     change(config)
-    path.write_bytes(jsonio.sealed(config))
+    path.write_bytes(jsonio.format_sealed(config))
     with contextlib.suppress(Exception):  # a record without an identity
         own = identity(config)
         _sign(place, lambda m: m.update(config=own.fields, identity=own.digest))
@@ -251,7 +251,7 @@ def of_json(place: Path, rng: random.Random) -> str:
     content = json.loads(path.read_text())
     was_sealed = isinstance(content, dict) and content.pop("digest", None)
     said = forge_record(content, rng)
-    path.write_bytes(jsonio.sealed(content) if was_sealed else json.dumps(content).encode())
+    path.write_bytes(jsonio.format_sealed(content) if was_sealed else json.dumps(content).encode())
     return f"{path.relative_to(place)}: {said}"
 
 

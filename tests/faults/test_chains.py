@@ -12,7 +12,7 @@ from faults.forks import wait_until
 from faults_runs import SGMC, command_line, sgmc, write_corpus
 
 from pysgrld.errors import Interrupted
-from pysgrld.run import RunDirectory, StopFlag, chains_of
+from pysgrld.run import RunDirectory, StopFlag, find_chains
 from pysgrld.train import processes, several
 
 #: A budget that is never used up: no test waits for it.
@@ -47,14 +47,14 @@ def chains(folder, *more, number=2):
     with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
         try:
             wait_until(lambda: status(folder) == ["running"] * number or process.poll() is not None)
-            runs = chains_of(folder / "all") if process.poll() is None else []
+            runs = find_chains(folder / "all") if process.poll() is None else []
             yield process, [RunDirectory.open(run).status["pid"] for run in runs]
         finally:
             process.kill()
 
 
 def status(folder):
-    return [RunDirectory.open(run).status.get("state") for run in chains_of(folder / "all")]
+    return [RunDirectory.open(run).status.get("state") for run in find_chains(folder / "all")]
 
 
 def ended(process, within=120):
@@ -110,13 +110,13 @@ def test_a_suspended_chain_does_not_outlast_the_time_limit(tmp_path, trials):
 def test_a_chain_that_does_nothing_is_killed_and_named(monkeypatch, trials):
     """Red with: the process waited for without an end."""
     monkeypatch.setattr(processes, "in_process", children.chain)
-    hear = processes._hear
+    hear = processes._handle_event
 
     def hear_and_wait_less(run, *args):
         hear(run, *args)
         monkeypatch.setattr(processes, "GRACE", 1.0)  # the chain that obeys has ended
 
-    monkeypatch.setattr(processes, "_hear", hear_and_wait_less)
+    monkeypatch.setattr(processes, "_handle_event", hear_and_wait_less)
     stop, heard = StopFlag(), Heard()
     stop.stop("SIGTERM")
     began = time.monotonic()
@@ -127,7 +127,7 @@ def test_a_chain_that_does_nothing_is_killed_and_named(monkeypatch, trials):
     with pytest.raises(
         Interrupted, match=r"SIGTERM: chain 2 stopped, .*; chain 1 failed, see above"
     ):
-        processes.conclude(found, several._named, "all")
+        processes.raise_failures(found, several._named, "all")
     trials()
 
 

@@ -63,9 +63,9 @@ def test_an_array_of_another_type_or_shape_is_named(copied, name, change, trials
 def forge_config(folder, change):
     """Change the record of a run, and recompute its digests and those of checkpoints."""
     path = folder / "run/config.json"
-    config = jsonio.unsealed(path.read_bytes(), path)
+    config = jsonio.parse_sealed(path.read_bytes(), path)
     change(config)
-    path.write_bytes(jsonio.sealed(config))
+    path.write_bytes(jsonio.format_sealed(config))
     same = identity(config)
     for checkpoint in checkpoints(folder):
         sign_again(checkpoint, config=same.fields, identity=same.digest)
@@ -287,7 +287,7 @@ def test_shares_of_other_topics_than_the_models_are_named(trials):
 def test_a_damaged_list_of_an_option_is_shown_as_it_is(value, trials):
     """Red with: the first value of an empty list of slices (70)."""
     for name in options_common._SPELL:
-        assert isinstance(options_common.spelled(name, value), str | list)
+        assert isinstance(options_common.format_value(name, value), str | list)
     trials()
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pysgrld.effects.composition import Fit, Regression, Sorting, weightings_of
+from pysgrld.effects.composition import Fit, Regression, WordAllocation, bootstrap_sets
 from pysgrld.report.population import sure_signs
 from pysgrld.types import Documents
 
@@ -42,12 +42,12 @@ def held(corpora, documents, lengths, clusters=0):
             [rng.multinomial(n, t @ phi) for n, t in zip(length, theta[units], strict=True)]
         )
         x = np.column_stack([np.ones(number), party, year, coin, null])[units].astype(float)
-        sorting = Sorting.by(phi, None, [phi])
-        regression = Regression(x, units if clusters else None, TOPICS, weightings_of(1))
+        sorting = WordAllocation.from_topics(phi, None, [phi])
+        regression = Regression(x, units if clusters else None, TOPICS, bootstrap_sets(1))
         regression.add(0, sorting.shares(as_documents(counts)))
         fit = Fit(regression, sorting.back)
         for column in range(1, 5):
-            sampled = fit.of(np.eye(5)[column])
+            sampled = fit.estimate(np.eye(5)[column])
             low_end, high_end = sampled.interval(-1.0)
             if column in known:
                 inside += ((low_end <= known[column]) & (known[column] <= high_end)).tolist()
@@ -99,7 +99,7 @@ def test_a_test_of_a_column_of_four_values_has_its_level():
         for moved, values in ((0.0, p), (0.25, found)):
             part = moved * (value[:, None] == 2)
             x = np.column_stack([np.ones(100), *(value == i for i in (1, 2, 3))]).astype(float)
-            regression = Regression(x, None, TOPICS, weightings_of(1))
+            regression = Regression(x, None, TOPICS, bootstrap_sets(1))
             regression.add(0, (1 - part) * shares + part * np.eye(TOPICS)[0])
             values += Fit(regression, np.eye(TOPICS)[None]).test(np.eye(4)[1:]).tolist()
     assert 0.01 <= np.mean(np.array(p) < 0.05) <= 0.09  # 160 tests, standard error 0.017

@@ -183,7 +183,7 @@ def test_the_bias_of_sgrld_falls_as_h_to_the_shape():
     assert biases == pytest.approx([2.53, 1.69, 1.21], rel=0.01)
     for a, low, high in ((0.1, 0.1, 0.25), (0.5, 0.5, 0.56), (1.0, 0.97, 1.03)):
         two = [scir_bias.quadrature(a, h, np.array([a]), np.ones(1), 0.6) for h in (0.02, 0.005)]
-        (slope,) = scir_bias.slopes_of(two, (0.02, 0.005))
+        (slope,) = scir_bias.bias_slopes(two, (0.02, 0.005))
         assert low < slope < high
 
 

@@ -69,7 +69,7 @@ def chain_of(lazy, *, seed=1, warm_up=0, k=K, threads=1):
         "scale-weight": (0.5, 21.0, 0.7),
     }
     nobody = Documents(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
-    options = LDAOptions.of(settings, ScirSettings.from_values(settings))
+    options = LDAOptions.from_values(settings, ScirSettings.from_values(settings))
     stream = Epochs.of(options, nobody, np.arange(1))
     chain = find_model("lda").chain(options, stream, CorpusFacts(V, V * k), RunOn(threads))
     chain.read, chain.dense = {}, []

@@ -24,7 +24,7 @@ def kept_samples(algo, number, *, minibatch=None, step=4.0):
     rows, words = COUNTS.nonzero()
     indptr = np.searchsorted(rows, np.arange(len(COUNTS) + 1))
     documents = Documents(indptr, words.astype(np.int32), COUNTS[rows, words].astype(np.int32))
-    options = MultinomialOptions.of(
+    options = MultinomialOptions.from_values(
         {
             **{
                 "model": MODEL.name,

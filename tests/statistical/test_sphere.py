@@ -89,7 +89,7 @@ def test_the_posterior_of_two_directions_is_kept_by_minibatches():
     start += (rng.random(start.shape) - 0.5) * width
     draws = sphere.sample(
         sam_vmf_posterior.TwoDirections(sam_vmf_posterior.points()),
-        sam_vmf_posterior.on_circle(start),
+        sam_vmf_posterior.circle_points(start),
         step_size=0.002,
         friction=30.0,
         minibatch=10,

@@ -11,7 +11,7 @@ from sklearn.decomposition import LatentDirichletAllocation
 
 from pysgrld.core import core, padded_width
 from pysgrld.core.draws import WEIGHTS
-from pysgrld.evaluate import Visiting
+from pysgrld.evaluate import VisitPurpose
 from pysgrld.models.lda import mean_field
 from pysgrld.models.lda.mean_field import MeanFieldDocuments
 from pysgrld.models.lda.reader import MeanFieldReader
@@ -266,12 +266,12 @@ def test_predictions_are_products_of_means():
         np.tile([0, 7, 59], D).astype(np.int32),
         np.ones(3 * D, np.int32),
     )
-    p = reader.predict(NO_KEY, parts, scored, Visiting.AFRESH)
+    p = reader.predict(NO_KEY, parts, scored, VisitPurpose.AFRESH)
     gamma, _ = variational.fit(lam, counts, ALPHA, 100, 1e-3)
     theta = gamma / gamma.sum(axis=1, keepdims=True)
     wanted = theta @ (lam / lam.sum(axis=1, keepdims=True))[:, [0, 7, 59]]
     np.testing.assert_allclose(p.reshape(D, 3), wanted, rtol=0.02, atol=1e-6)
-    found = reader.theta(NO_KEY, parts, Visiting.NEW)
+    found = reader.theta(NO_KEY, parts, VisitPurpose.NEW)
     np.testing.assert_allclose(found, theta, atol=0.01)
     np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
 
@@ -291,7 +291,7 @@ def test_hybrid_documents_with_sure_topics_are_gibbs_documents_of_those_topics()
     for parts in ({WEIGHTS: own_weights}, {"phi": plain}):
         documents = Documents(batch.indptr, batch.indices, batch.counts)
         reader = GibbsReader(K, ALPHA, documents, np.arange(D), 1)
-        found.append(reader.theta(NO_KEY, parts, Visiting.NEW))
+        found.append(reader.theta(NO_KEY, parts, VisitPurpose.NEW))
     np.testing.assert_allclose(*found, atol=1e-4)
 
 

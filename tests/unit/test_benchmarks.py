@@ -108,12 +108,12 @@ def test_finished_rows_of_an_experiment_are_kept_unless_their_settings_change(
     """Red with: files by position, which another choice of rows would move; settings not compared."""
     script, trained = module("reproductions"), []
 
-    def in_processes(work, tasks, costs, processes, tell, done):
+    def map_in_processes(work, tasks, costs, processes, tell, done):
         for position, task in enumerate(tasks):
             trained.append(task.name)
             done(position, costs[position])
 
-    monkeypatch.setattr(script, "in_processes", in_processes)
+    monkeypatch.setattr(script, "map_in_processes", map_in_processes)
     rows = {
         name: SimpleNamespace(
             name=name, options=SimpleNamespace(seed=0), iterations=9, seconds=None

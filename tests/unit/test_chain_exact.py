@@ -24,7 +24,7 @@ from pysgrld.models import exact_tokens
 from pysgrld.models.exact_sweeps import exact_bytes
 from pysgrld.models.protocol import RunOn
 from pysgrld.reading.intervals import bounds, interval
-from pysgrld.train.begin import begin_exactly
+from pysgrld.train.begin import begin_refinement
 from pysgrld.train.short_chains import Stopped
 
 COUNTS = np.random.default_rng(0).poisson(1.0, (40, 9)) + 1
@@ -121,7 +121,7 @@ def test_the_variance_between_short_chains_is_kept_with_chain_and_refinement():
     chain.start_variance = None
     chain.restore(chain.step, arrays)
     assert (chain.start_variance == variance).all()
-    again = begin_exactly(
+    again = begin_refinement(
         lda._posterior, lda._options, 9, RunOn(1), None, sweeps=FEWEST, start=False
     )
     again.restore(stage, 2 * FEWEST)
@@ -145,7 +145,7 @@ def test_replicates_resume_with_the_same_bits(done):
     lda.fit(COUNTS)
     whole = lda._stage.arrays()
     part = {**whole, "exact.spread.replicates": whole["exact.spread.replicates"][:done]}
-    stage = begin_exactly(
+    stage = begin_refinement(
         lda._posterior, lda._options, 9, RunOn(2), None, sweeps=FEWEST, start=False
     )
     stage.restore(part)

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from pysgrld.chain.communicator import Communicator
 from pysgrld.chain.rank_cost import BUSY, MOST, Cost
 from pysgrld.cli import main
-from pysgrld.train.ranks_together import LOOKED_AT, Waiting
+from pysgrld.train.ranks_together import LOOKED_AT, IdleTimeMonitor
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 16, 1000])
@@ -70,10 +70,10 @@ class Members(Communicator):
 
 def said(comm, seconds=1.0, iterations=20, minibatch=400, documents=10**6):
     """The lines of a start, by iteration."""
-    waiting, lines = Waiting(comm, minibatch, documents), {}
+    waiting, lines = IdleTimeMonitor(comm, minibatch, documents), {}
     for i in range(1, iterations + 1):
         comm.looked = i
-        if line := waiting.saw(100.0 if i == 1 else seconds):
+        if line := waiting.record_iteration(100.0 if i == 1 else seconds):
             lines[i] = line
     return lines
 

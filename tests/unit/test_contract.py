@@ -17,7 +17,7 @@ from pysgrld.cli import main
 from pysgrld.corpus.minibatches import Epochs, choose_documents
 from pysgrld.errors import CheckpointError, UsageError
 from pysgrld.evaluate import Estimate
-from pysgrld.evaluate.score import pooled
+from pysgrld.evaluate.score import pooled_score
 from pysgrld.models.options import (
     OPTIONS,
     PRESETS,
@@ -190,12 +190,12 @@ def test_the_score_of_chains_together_is_that_of_their_mean_density(name, algo):
     if not few.draws:
         return
     one, other = few.scorer, more.scorer
-    assert pooled([one]) == pytest.approx(one.average(), rel=1e-12)
-    assert pooled([one, one]) == pytest.approx(one.average(), rel=1e-12)
-    both, mean = pooled([one, other]), Estimate.averaged([one.average(), other.average()])
+    assert pooled_score([one]) == pytest.approx(one.average(), rel=1e-12)
+    assert pooled_score([one, one]) == pytest.approx(one.average(), rel=1e-12)
+    both, mean = pooled_score([one, other]), Estimate.combine([one.average(), other.average()])
     assert both < mean
     assert both > mean - abs(one.average() - other.average()) - 0.05 * abs(mean)
-    assert both == pooled([other, one])
+    assert both == pooled_score([other, one])
 
 
 @pairs

@@ -7,9 +7,14 @@ import pandas
 import pytest
 
 from pysgrld.effects import composition
-from pysgrld.effects.answers import EffectRequest, columns_asked, estimated, numbered
-from pysgrld.effects.composition import Fit, Regression, Sorting, weightings_of
-from pysgrld.effects.design import Design, columns_of, date_of, years_of
+from pysgrld.effects.answers import (
+    EffectRequest,
+    estimate_effects,
+    number_clusters,
+    requested_columns,
+)
+from pysgrld.effects.composition import Fit, Regression, WordAllocation, bootstrap_sets
+from pysgrld.effects.design import Design, formula_columns, to_date, to_years
 from pysgrld.errors import UsageError
 from pysgrld.types import Documents
 
@@ -45,7 +50,7 @@ def as_documents(counts):
 )
 def test_the_columns_of_a_formula_are_those_that_it_names(formula, named):
     """Red with: formulaic's own list, which lacks the columns of bs()."""
-    assert set(columns_of(formula, named)) == set(named)
+    assert set(formula_columns(formula, named)) == set(named)
 
 
 @pytest.mark.parametrize(
@@ -140,8 +145,8 @@ def test_a_contrast_that_is_not_there_is_refused(contrast, said):
 
 def test_dates_are_years_and_shown_as_months():
     """Red with: 2004.5 for a date, February for 1 March, or 1999.53 along a column of whole years."""
-    assert years_of(np.datetime64("2004-07-02")) == pytest.approx(2004.5, abs=0.01)
-    assert years_of(np.datetime64("1999-01-01")) == 1999.0
+    assert to_years(np.datetime64("2004-07-02")) == pytest.approx(2004.5, abs=0.01)
+    assert to_years(np.datetime64("1999-01-01")) == 1999.0
     days = [None, *(np.datetime64(f"{year}-12-31") for year in range(1999, 2009))]
     design = Design("~ day", {"day": days})
     (pair,) = design.comparisons()
@@ -158,7 +163,7 @@ def test_dates_are_years_and_shown_as_months():
 def test_a_number_of_years_is_its_day_again():
     """Red with: a year of 365 days."""
     for day in ("1999-01-01", "2000-02-29", "1899-12-31", "2024-12-31"):
-        assert str(date_of(years_of(np.datetime64(day, "D")))) == day
+        assert str(to_date(to_years(np.datetime64(day, "D")))) == day
 
 
 # ---- shares of words
@@ -169,7 +174,7 @@ def test_shares_are_right_on_average_however_short_documents_are():
     rng = np.random.default_rng(1)
     phi = rng.dirichlet(np.full(40, 0.3), 4)
     theta = np.array([0.55, 0.25, 0.15, 0.05])
-    sorting = Sorting.by(phi, None, [phi])
+    sorting = WordAllocation.from_topics(phi, None, [phi])
     counts = rng.multinomial(3, theta @ phi, size=20_000)
     mean = (sorting.shares(as_documents(counts)) @ sorting.back[0]).mean(axis=0)
     np.testing.assert_allclose(mean, theta, atol=0.015)
@@ -178,7 +183,7 @@ def test_shares_are_right_on_average_however_short_documents_are():
 def test_a_draw_of_the_topics_takes_back_its_own_mistakes():
     rng = np.random.default_rng(2)
     mean, draw = (rng.dirichlet(np.full(40, 0.3), 4) for _ in range(2))
-    sorting = Sorting.by(0.5 * mean + 0.5 * draw, None, [draw])
+    sorting = WordAllocation.from_topics(0.5 * mean + 0.5 * draw, None, [draw])
     np.testing.assert_allclose(draw @ sorting.weights @ sorting.back[0], np.eye(4), atol=1e-5)
 
 
@@ -187,7 +192,7 @@ def test_a_draw_of_the_topics_takes_back_its_own_mistakes():
 
 def fitted(design, shares, units=None, draws=2):
     k = shares.shape[1]
-    regression = Regression(design, units, k, weightings_of(draws))
+    regression = Regression(design, units, k, bootstrap_sets(draws))
     regression.add(0, shares)
     return Fit(regression, np.repeat(np.eye(k)[None], draws, axis=0))
 
@@ -196,13 +201,13 @@ def test_coefficients_are_those_of_least_squares_whatever_the_chunks():
     rng = np.random.default_rng(3)
     x = np.column_stack([np.ones(500), rng.random(500)])
     shares = rng.dirichlet(np.ones(3), 500)
-    whole = fitted(x, shares).of(np.array([0.0, 1.0]))
+    whole = fitted(x, shares).estimate(np.array([0.0, 1.0]))
     expected = np.linalg.lstsq(x, shares, rcond=None)[0][1]
     np.testing.assert_allclose(whole.drawn.mean(axis=0), expected, atol=1e-5)
-    regression = Regression(x, None, 3, weightings_of(2))
+    regression = Regression(x, None, 3, bootstrap_sets(2))
     for begin in range(0, 500, 70):
         regression.add(begin, shares[begin : begin + 70])
-    parts = Fit(regression, np.repeat(np.eye(3)[None], 2, axis=0)).of(np.array([0.0, 1.0]))
+    parts = Fit(regression, np.repeat(np.eye(3)[None], 2, axis=0)).estimate(np.array([0.0, 1.0]))
     np.testing.assert_allclose(parts.drawn, whole.drawn, atol=1e-5)
 
 
@@ -212,7 +217,7 @@ def test_a_year_is_a_number_like_others():
     part, shares = rng.random(500), rng.dirichlet(np.ones(3), 500)
     slope = np.array([0.0, 1.0])
     near, far = (
-        fitted(np.column_stack([np.ones(500), x]), shares).of(slope)
+        fitted(np.column_stack([np.ones(500), x]), shares).estimate(slope)
         for x in (part, 2000.0 + 10.0 * part)
     )
     np.testing.assert_allclose(10.0 * far.drawn, near.drawn, atol=1e-5)
@@ -226,7 +231,7 @@ def test_spread_over_documents_is_that_of_least_squares():
     n = 24
     x = np.column_stack([np.ones(n), np.arange(n) % 2])
     shares = rng.normal(0.5, 0.1, (n, 300))  # as many topics as tell the mean variance
-    over = fitted(x, shares).of(np.array([0.0, 1.0])).over_documents
+    over = fitted(x, shares).estimate(np.array([0.0, 1.0])).over_documents
     found = (over**2).mean()
     residual = shares - x @ np.linalg.lstsq(x, shares, rcond=None)[0]
     expected = (residual**2).sum(axis=0).mean() / (n - 2) * (1 / 12 + 1 / 12)
@@ -239,9 +244,9 @@ def test_very_many_documents_are_weighted_together_and_vary_as_much(monkeypatch)
     n, slope = 4_010, np.array([0.0, 1.0])
     x = np.column_stack([np.ones(n), rng.random(n)])
     shares = 0.5 + 0.1 * np.sin(np.arange(n) / 300)[:, None] + rng.normal(0, 0.02, (n, 40))
-    alone = fitted(x, shares).of(slope)
+    alone = fitted(x, shares).estimate(slope)
     monkeypatch.setattr(composition, "_UNITS", 400)
-    together = fitted(x, shares).of(slope)
+    together = fitted(x, shares).estimate(slope)
     np.testing.assert_allclose(together.drawn, alone.drawn, atol=1e-5)
     ratio = (together.over_documents**2).mean() / (alone.over_documents**2).mean()
     assert ratio == pytest.approx(1.0, abs=0.2)
@@ -265,15 +270,15 @@ def test_clusters_count_and_not_their_documents():
     units = np.repeat(np.arange(30), 9)
     of_cluster = rng.normal(0.5, 0.1, (30, 50))
     x = np.column_stack([np.ones(270), units % 2]).astype(float)
-    alone = fitted(x, of_cluster[units]).of(np.array([0.0, 1.0]))
-    together = fitted(x, of_cluster[units], units).of(np.array([0.0, 1.0]))
+    alone = fitted(x, of_cluster[units]).estimate(np.array([0.0, 1.0]))
+    together = fitted(x, of_cluster[units], units).estimate(np.array([0.0, 1.0]))
     wider = np.sqrt((together.over_documents**2).mean() / (alone.over_documents**2).mean())
     assert wider == pytest.approx(3.0, rel=0.12)
     assert together.freedom[0] == pytest.approx(28.0, abs=0.5)
 
 
 def test_a_document_without_a_cluster_is_one_of_its_own():
-    assert numbered(["a", None, "b", "a", None], np.arange(5)).tolist() == [0, 1, 2, 0, 3]
+    assert number_clusters(["a", None, "b", "a", None], np.arange(5)).tolist() == [0, 1, 2, 0, 3]
 
 
 # ---- all together
@@ -289,8 +294,8 @@ def test_a_planted_effect_is_found_and_a_column_of_coins_is_not():
     columns = {"party": np.where(party, "rep", "dem").tolist(), "coin": made(n)["incumbent"]}
     asked = EffectRequest("~ party + coin")
     documents, topics = as_documents(counts), np.arange(4)
-    sorting = Sorting.by(phi, None, [phi])
-    effects = estimated(asked, columns, sorting, topics, documents.take)
+    sorting = WordAllocation.from_topics(phi, None, [phi])
+    effects = estimate_effects(asked, columns, sorting, topics, documents.take)
     party_told, coin_told = effects.compared
     assert [t.surely for t in party_told.topics] == [1, 0, 0, -1]
     assert [t.surely for t in coin_told.topics] == [0, 0, 0, 0]
@@ -299,13 +304,13 @@ def test_a_planted_effect_is_found_and_a_column_of_coins_is_not():
     assert first.second.mean - first.first.mean == pytest.approx(first.difference.mean)
     table = pandas.DataFrame(effects.rows([3, 0], dict.fromkeys(range(4), "x")))
     assert table["topic"].tolist() == [3, 0, 3, 0]
-    again = estimated(asked, columns, sorting, topics, documents.take)
+    again = estimate_effects(asked, columns, sorting, topics, documents.take)
     assert again.compared == effects.compared
 
 
 def test_a_cluster_that_is_not_there_is_refused():
     with pytest.raises(UsageError, match="cluster: unknown column 'house'"):
-        columns_asked("~ party", "house", made())
+        requested_columns("~ party", "house", made())
 
 
 def test_values_with_few_documents_hide_no_difference_between_others():
@@ -316,10 +321,10 @@ def test_values_with_few_documents_hide_no_difference_between_others():
     mean = np.where((place == 1)[:, None], [1 / 2, 1 / 6, 1 / 6, 1 / 6], [1 / 4] * 4)
     counts = np.array([rng.multinomial(20, rng.dirichlet(2 * m) @ phi) for m in mean])
     drawn = [phi, *(rng.dirichlet(np.full(60, 0.1), 4) * 0.1 + phi * 0.9 for _ in range(3))]
-    effects = estimated(
+    effects = estimate_effects(
         EffectRequest("~ place"),
         {"place": [f"place {x}" for x in place]},
-        Sorting.by(phi, None, drawn),
+        WordAllocation.from_topics(phi, None, drawn),
         np.arange(4),
         as_documents(counts).take,
     )

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from pysgrld.effects.answers import EffectRequest, estimated
-from pysgrld.effects.composition import Sorting
+from pysgrld.effects.answers import EffectRequest, estimate_effects
+from pysgrld.effects.composition import WordAllocation
 from pysgrld.effects.likeness import FEWEST, SampledShares
 from pysgrld.types import Documents
 
@@ -26,7 +26,7 @@ class Books:
         self.documents = Documents(
             indptr, words.astype(np.int32), counts[rows, words].astype(np.int32)
         )
-        self.sorting = Sorting.by(phi, None, [phi])
+        self.sorting = WordAllocation.from_topics(phi, None, [phi])
         self.columns = {
             "book": [f"book {b}" for b in book],
             "coin": rng.integers(0, 2, BOOKS)[book].tolist(),
@@ -36,7 +36,7 @@ class Books:
 
     def effects(self, formula, *, without=(), **request):
         columns = {name: v for name, v in self.columns.items() if name not in without}
-        return estimated(
+        return estimate_effects(
             EffectRequest(formula, **request),
             columns,
             self.sorting,

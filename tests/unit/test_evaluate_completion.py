@@ -12,9 +12,9 @@ from oracles.completion import theta_hat
 from oracles.judge import Z
 
 from pysgrld.core import core, padded_width
-from pysgrld.evaluate import Completion, HeldOut, pair
+from pysgrld.evaluate import Completion, HeldOut, pair_parts
 from pysgrld.evaluate.held_out import split
-from pysgrld.evaluate.score import pooled
+from pysgrld.evaluate.score import pooled_score
 from pysgrld.models.lda.reader import lda_readers
 from pysgrld.types import Documents, Key
 
@@ -110,8 +110,8 @@ def test_chains_are_pooled_as_probabilities_and_each_counts_the_same(held_out):
         axis=0,
     )
     expected = math.exp(-(scored.counts @ np.log(p)) / scored.tokens)
-    assert pooled(scorers) == pytest.approx(expected, rel=1e-6)
-    assert pooled(scorers[:1]) == scorers[0].average()
+    assert pooled_score(scorers) == pytest.approx(expected, rel=1e-6)
+    assert pooled_score(scorers[:1]) == scorers[0].average()
 
 
 def test_averaging_identical_samples_changes_nothing(held_out):
@@ -230,7 +230,7 @@ def test_words_are_the_sorted_union_of_both_parts():
             np.array([0, len(words)]), np.array(words, np.int32), np.ones(len(words), np.int32)
         )
 
-    assert completion(pair(one(2, 9), one(0, 9))).words.tolist() == [0, 2, 9]
+    assert completion(pair_parts(one(2, 9), one(0, 9))).words.tolist() == [0, 2, 9]
 
 
 def test_word_in_no_topic_scores_the_floor_and_stays_finite(held_out):
@@ -260,7 +260,7 @@ def test_proportions_are_those_of_enumeration_with_burn_in_left_out(average):
         np.tile(np.arange(4, dtype=np.int32), copies),
         np.ones(4 * copies, np.int32),
     )
-    c = completion(pair(observed, scored), k=k, alpha=0.2)
+    c = completion(pair_parts(observed, scored), k=k, alpha=0.2)
     expected = phi[:, :k].astype(float) @ theta_hat(phi[:, :k].astype(float), [0, 0, 1], 0.2)
     if average == "update":
         c.update(key(), {"phi": phi})

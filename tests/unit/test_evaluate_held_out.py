@@ -6,7 +6,7 @@ from oracles.judge import P, Z, z_mean
 from scipy import stats
 
 from pysgrld.errors import CorpusError
-from pysgrld.evaluate import pair
+from pysgrld.evaluate import pair_parts
 from pysgrld.evaluate.held_out import split
 from pysgrld.types import Documents
 
@@ -47,7 +47,7 @@ def test_one_corpus_for_both_parts_is_refused():
     """Red with: a perplexity of tokens that were observed, without a word."""
     same = documents({0: 5, 3: 1}, {1: 2})
     with pytest.raises(CorpusError, match="the observed and the held-out corpus are the same"):
-        pair(same, documents({0: 5, 3: 1}, {1: 2}))
+        pair_parts(same, documents({0: 5, 3: 1}, {1: 2}))
 
 
 def test_both_parts_together_are_the_document():
@@ -110,7 +110,9 @@ def test_held_out_occurrences_of_a_word_are_hypergeometric():
 
 
 def test_pair_keeps_rows_that_have_tokens_in_both_parts():
-    result = pair(documents({0: 1}, {}, {1: 2}, {3: 1}), documents({2: 1}, {1: 1}, {}, {0: 4}))
+    result = pair_parts(
+        documents({0: 1}, {}, {1: 2}, {3: 1}), documents({2: 1}, {1: 1}, {}, {0: 4})
+    )
     assert result.dropped == 2
     assert result.doc_ids.tolist() == [0, 3]
     assert rows_of(result.observed) == [{0: 1}, {3: 1}]
@@ -121,4 +123,4 @@ def test_pair_of_unequal_numbers_of_documents_is_refused():
     with pytest.raises(
         CorpusError, match="observed corpus has 1 document but the held-out corpus has 2"
     ):
-        pair(documents({0: 1}), documents({0: 1}, {0: 1}))
+        pair_parts(documents({0: 1}), documents({0: 1}, {0: 1}))

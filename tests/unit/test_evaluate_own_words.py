@@ -40,7 +40,7 @@ def plain(held_out, logs):
 def test_bursty_documents_are_predicted_by_their_own_words():
     """Made with s = 20. Red with: counts of another document's words; n_w without s."""
     held_out, logs = corpus(20.0)
-    score = own_words.with_own_words(held_out, logs)
+    score = own_words.own_words_perplexity(held_out, logs)
     assert 15 < score.strength < 27
     assert score.perplexity < 0.8 * plain(held_out, logs)
     assert 0 < score.perplexity.error < 1
@@ -49,7 +49,7 @@ def test_bursty_documents_are_predicted_by_their_own_words():
 def test_independent_words_leave_the_plain_perplexity():
     """Red with: the greatest strength 100."""
     held_out, logs = corpus(None)
-    assert own_words.with_own_words(held_out, logs).perplexity == pytest.approx(
+    assert own_words.own_words_perplexity(held_out, logs).perplexity == pytest.approx(
         plain(held_out, logs), rel=0.01
     )
 
@@ -67,7 +67,7 @@ def test_no_document_chooses_the_strength_that_it_is_scored_with():
 
     odd, even = np.arange(1, 200, 2), np.arange(0, 200, 2)
     best = max(own_words._STRENGTHS, key=lambda strength: score(odd, strength).sum())
-    of_documents, _ = own_words.with_own_words(held_out, logs).perplexity.ratio
+    of_documents, _ = own_words.own_words_perplexity(held_out, logs).perplexity.ratio
     np.testing.assert_allclose(of_documents[0::2], score(even, best))
     assert best != max(own_words._STRENGTHS, key=lambda strength: score(even, strength).sum())
 
@@ -75,4 +75,4 @@ def test_no_document_chooses_the_strength_that_it_is_scored_with():
 def test_few_documents_have_no_score_of_own_words():
     """Red with: `FEWEST` 2, whose halves learn nothing."""
     held_out, logs = corpus(20.0, documents=19)
-    assert own_words.with_own_words(held_out, logs) is None
+    assert own_words.own_words_perplexity(held_out, logs) is None

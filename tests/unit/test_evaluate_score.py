@@ -55,7 +55,7 @@ def test_figures_of_the_same_documents_are_compared_in_pairs():
     rng = np.random.default_rng(3)
     logs, tokens = documents(300, rng)
     better = logs + tokens * rng.normal(0.1, 0.02, 300)
-    gap = perplexity(better, tokens).minus(perplexity(logs, tokens))
+    gap = perplexity(better, tokens).subtract(perplexity(logs, tokens))
     drawn = rng.integers(0, 300, (4000, 300))
     lengths = tokens[drawn].sum(axis=1)
     gaps = np.exp(-better[drawn].sum(axis=1) / lengths) - np.exp(-logs[drawn].sum(axis=1) / lengths)
@@ -103,12 +103,12 @@ def test_perplexities_are_averaged_by_their_logarithms_and_other_figures_as_they
     tokens = np.array([1.0, 3.0])
     a = Estimate.perplexity(math.exp(2.0), np.array([-2.0, -6.0]), tokens)
     b = Estimate.perplexity(math.exp(4.0), np.array([-1.0, -15.0]), tokens)
-    mean = Estimate.averaged([a, b])
+    mean = Estimate.combine([a, b])
     assert mean == pytest.approx(math.exp(3.0))
     assert mean.among(np.array([0])) == pytest.approx(math.exp(1.5))
     c, d = Estimate.mean(2.0, np.array([1.0, 3.0])), Estimate.mean(4.0, np.array([2.0, 6.0]))
-    assert Estimate.averaged([c, d]) == 3.0
-    assert Estimate.averaged([c, d]).among(np.array([0])) == pytest.approx(1.5)
+    assert Estimate.combine([c, d]) == 3.0
+    assert Estimate.combine([c, d]).among(np.array([0])) == pytest.approx(1.5)
 
 
 def test_topics_that_predict_no_better_than_counts_are_reported():

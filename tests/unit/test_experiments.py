@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from pysgrld.errors import CorpusError, MemoryLimitError, MissingInputError, UsageError
-from pysgrld.evaluate import pair
+from pysgrld.evaluate import pair_parts
 from pysgrld.experiments import EXPERIMENTS, check_corpus, dlda_curves, dlda_mnist
 from pysgrld.experiments.corpora import SplitCorpus
 from pysgrld.experiments.curves import Curve, CurvePoint, CurveTask, is_mark, train_row
-from pysgrld.experiments.frame import ExperimentSetting, make_folder, matching, write_csv
-from pysgrld.experiments.processes import in_processes
+from pysgrld.experiments.frame import ExperimentSetting, make_folder, select_names, write_csv
+from pysgrld.experiments.processes import map_in_processes
 from pysgrld.types import Documents
 
 
@@ -91,7 +91,7 @@ def test_a_folder_that_holds_anything_is_refused_unless_forced(tmp_path):
 def test_results_come_in_the_order_of_the_tasks(processes):
     """Red with: results in the order of completion."""
     shares, done = [], {}
-    found = in_processes(
+    found = map_in_processes(
         experiments_work.square,
         [1, 2, 3],
         [1.0, 1.0, 5.0],
@@ -109,13 +109,13 @@ def test_a_row_that_fails_ends_the_others(tmp_path):
     """Red with: no stop.set(), where the other row goes on to its end."""
     late, work = tmp_path / "late", experiments_work.fail_or_write
     with pytest.raises(ValueError, match="no path"):
-        in_processes(work, ["", str(late)], [1.0, 1.0], 2, lambda percent: None)
+        map_in_processes(work, ["", str(late)], [1.0, 1.0], 2, lambda percent: None)
     assert not late.exists()
 
 
 def test_a_process_that_is_killed_is_said():
     with pytest.raises(MemoryLimitError, match="was killed"):
-        in_processes(experiments_work.die, [1], [1.0], 1, lambda percent: None)
+        map_in_processes(experiments_work.die, [1], [1.0], 1, lambda percent: None)
 
 
 # ---- Table 1 of deep LDA
@@ -124,15 +124,15 @@ def test_a_process_that_is_killed_is_said():
 def test_rows_are_chosen_by_patterns_in_the_order_of_the_table():
     assert len(dlda_curves.NEWS.names) == 24
     assert set(dlda_curves.NEWS.paper) < set(dlda_curves.NEWS.names)
-    chosen = matching(dlda_curves.NEWS.names, ("ours-128", "tl*gr-128"))
+    chosen = select_names(dlda_curves.NEWS.names, ("ours-128", "tl*gr-128"))
     assert chosen == ["tlasgr-128", "tlfsgr-128", "ours-128"]
     with pytest.raises(UsageError, match="--rows ldx: no such row"):
-        matching(dlda_curves.NEWS.names, ("tlasgr-*", "ldx"))
+        select_names(dlda_curves.NEWS.names, ("tlasgr-*", "ldx"))
 
 
 def task(name, *, quick=False, n=1000, **kwargs):
     setting = ExperimentSetting(None, quick, **kwargs)
-    held_out = pair(documents(30, 50, 1), documents(30, 50, 2))
+    held_out = pair_parts(documents(30, 50, 1), documents(30, 50, 2))
     return dlda_curves.task(name, 4, SplitCorpus(documents(n, 50), 50, held_out), setting)
 
 
@@ -246,7 +246,7 @@ def test_steps_by_layer_are_the_schedule_over_tokens():
     assert found[1, 4] == pytest.approx(0.25 * 6 / row.data.train.tokens)
     assert (found[:, 1:4] > found[:, 4:]).all()
     rises, falls = np.array([1000, 1, 2, 3, 3, 2, 1]), "not as in the paper"
-    assert [line.endswith(falls) for line in dlda_curves.say_rates(rises)] == [False, True]
+    assert [line.endswith(falls) for line in dlda_curves.describe_rates(rises)] == [False, True]
 
 
 def test_marks_are_those_of_the_paper_and_some_before():
@@ -324,9 +324,9 @@ def test_missing_images_are_said(tmp_path):
 def test_spread_is_one_of_even_topics_and_one_over_v_of_single_words():
     """Red with: exp of the mean entropy."""
     even, single = np.full((4, 3), 0.25), np.eye(4)
-    assert dlda_mnist.spread(even) == pytest.approx(1.0)
-    assert dlda_mnist.spread(single) == pytest.approx(0.25)
-    assert dlda_mnist.spread(np.c_[even, single]) == pytest.approx((3 + 1) / 7)
+    assert dlda_mnist.mean_spread(even) == pytest.approx(1.0)
+    assert dlda_mnist.mean_spread(single) == pytest.approx(0.25)
+    assert dlda_mnist.mean_spread(np.c_[even, single]) == pytest.approx((3 + 1) / 7)
 
 
 def test_cosine_is_that_of_pairs():
@@ -345,7 +345,7 @@ def test_topics_of_upper_layers_are_shown_through_those_below(monkeypatch):
     for name, phi in zip(("phi", "phi2"), exact, strict=True):
         parts[name] = np.zeros((len(phi), 16), np.float32)
         parts[name][:, : phi.shape[1]] = phi
-    np.testing.assert_allclose(dlda_mnist.projected(parts, 1), exact[0] @ exact[1], atol=1e-6)
+    np.testing.assert_allclose(dlda_mnist.project_topics(parts, 1), exact[0] @ exact[1], atol=1e-6)
     sheet = dlda_mnist.atoms(parts, 1)
     np.testing.assert_allclose(sheet.weights, [2 / 3, 1 / 3], atol=1e-6)  # the heaviest first
     np.testing.assert_allclose(sheet.pictures[0], exact[0] @ exact[1][:, 1], atol=1e-6)

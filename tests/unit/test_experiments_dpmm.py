@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pysgrld.experiments.scir_dpmm import ROWS, Released, Row
+from pysgrld.experiments.scir_dpmm import ROWS, ReleasedMixture, Row
 from pysgrld.models.dpmm.slice_sampling import Settings
 from pysgrld.types import Documents
 
@@ -15,7 +15,7 @@ def moved(**defects):
     """One component after a fresh draw, and a chain that has seen the last ten users."""
     endless = Settings("scir", start=1, step=np.inf, stick_step=np.inf)
     first = USERS.take(np.arange(10))
-    chain = Released(Row(endless, **defects), first, np.arange(20), 2, 1)
+    chain = ReleasedMixture(Row(endless, **defects), first, np.arange(20), 2, 1)
     chain.iterate(USERS.take(LAST), LAST)
     return chain
 

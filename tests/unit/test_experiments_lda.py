@@ -16,7 +16,7 @@ from pysgrld.experiments.curves import (
     cost,
     train_row,
 )
-from pysgrld.experiments.frame import ExperimentSetting, matching
+from pysgrld.experiments.frame import ExperimentSetting, select_names
 
 
 class Silent:
@@ -73,9 +73,9 @@ def test_what_is_missing_is_named(tmp_path):
 
 
 def test_rows_that_do_not_exist_are_refused():
-    assert matching(["a", "b1", "b2"], ("b*", "a")) == ["a", "b1", "b2"]
+    assert select_names(["a", "b1", "b2"], ("b*", "a")) == ["a", "b1", "b2"]
     with pytest.raises(UsageError, match="--rows c: no such row; rows: a, b"):
-        matching(["a", "b"], ("c",))
+        select_names(["a", "b"], ("c",))
 
 
 @pytest.mark.parametrize("study", ["NIPS", "WIKIPEDIA", "SCIR", "SMLD"])
@@ -145,7 +145,7 @@ def test_findings_follow_the_numbers():
         "the paper: sgrld, hsvg, ovb"
         in lda_curves.say_orders({"sgrld-2013": 980.0, "hsvg-2012": 950.0, "ovb-2010": 990.0})[0]
     )
-    assert lda_curves.say_best_of_each({"cgs": 9.0, "ovb-1": 12.0, "ovb-5": 11.0}) == [
+    assert lda_curves.describe_best_rows({"cgs": 9.0, "ovb-1": 12.0, "ovb-5": 11.0}) == [
         "best of each: cgs 9 < ovb-5 11"
     ]
     assert lda_curves.say_scir({"scir": 9.0, "sgrld": 8.0}) == [

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from pysgrld.evaluate import whole
+from pysgrld.evaluate import hold_out_whole
 from pysgrld.evaluate.held_out import split
 from pysgrld.experiments import curves, sam_curves
 from pysgrld.experiments.corpora import SplitCorpus, read_parts
@@ -33,7 +33,7 @@ def documents(n, seed=0, words=60):
 
 def corpus():
     test = documents(10, 1)
-    return SplitCorpus(documents(40), 60, whole(test, np.arange(10)))
+    return SplitCorpus(documents(40), 60, hold_out_whole(test, np.arange(10)))
 
 
 def given(study, documents):

@@ -8,7 +8,7 @@ import pytest
 from pysgrld import LDA
 from pysgrld.core import core, padded_width
 from pysgrld.errors import UsageError
-from pysgrld.evaluate.reader import proportions_given
+from pysgrld.evaluate.reader import draw_proportions
 from pysgrld.models.lda.blocks import blocks
 from pysgrld.models.token_topics import GibbsDocuments
 from pysgrld.options.priors import usual_alpha
@@ -241,7 +241,7 @@ def test_a_document_is_drawn_by_its_own_parameters():
     counts = np.zeros((n, 16), np.int64)
     counts[: n // 2, 1] = 3
     alpha = each(3, [0.5, 1e-9, 2.0])
-    theta = proportions_given(counts, 3, alpha, Key(1, 0, 0), np.arange(n), core.Workspace(), 1)
+    theta = draw_proportions(counts, 3, alpha, Key(1, 0, 0), np.arange(n), core.Workspace(), 1)
     assert theta[: n // 2].mean(axis=0) == pytest.approx([0.5 / 5.5, 3 / 5.5, 2 / 5.5], abs=0.02)
     assert theta[n // 2 :].mean(axis=0) == pytest.approx([0.2, 0.0, 0.8], abs=0.03)
 

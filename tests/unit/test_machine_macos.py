@@ -45,10 +45,10 @@ def test_a_run_of_which_nothing_is_known_is_not_killed_for_its_silence(monkeypat
     woken = []
     monkeypatch.setattr(os, "kill", lambda pid, number: woken.append(number))
     process = SimpleNamespace(pid=os.getpid(), kill=lambda: woken.append("killed"))
-    run = processes.Ended(0, process, None, None)
+    run = processes.RunProcess(0, process, None, None)
     monkeypatch.setattr(machine, "_PROC", tmp_path / "none")
     for _ in range(3):
-        processes._urge([run], processes.GRACE)
+        processes._wake_or_kill([run], processes.GRACE)
     assert woken == [signal.SIGCONT] * 3
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pysgrld.core import core, padded_width
-from pysgrld.evaluate.reader import DocumentDraws, proportions_given
+from pysgrld.evaluate.reader import DocumentDraws, draw_proportions
 from pysgrld.models.admixture import AdmixtureFitted
 from pysgrld.models.dlda.reader import deep_readers
 from pysgrld.models.dlda.resolved import DeepLDAOptions
@@ -88,7 +88,7 @@ def test_intervals_of_deep_proportions_cover_those_that_documents_were_drawn_fro
     parts = {"phi": topics, "phi2": higher, "r": r[None]}
     parts = {name: matrix.astype(np.float32) for name, matrix in parts.items()}
     said = {"layers": (K, above), "link": "counts", "p-prior": (20.0, 1.0), "c-prior": (10.0, 10.0)}
-    found = drawn(deep_readers(DeepLDAOptions.of(said)), parts, some, np.arange(n), at=at)
+    found = drawn(deep_readers(DeepLDAOptions.from_values(said)), parts, some, np.arange(n), at=at)
     truth = (first, second)[at]
     assert 0.85 < coverage(found.theta, truth / truth.sum(axis=1, keepdims=True)) < 0.95
     lengths = np.broadcast_to(some.lengths, (DRAWS, n))
@@ -116,7 +116,7 @@ def test_proportions_have_the_moments_of_dirichlet_laws(alpha):
     counts = np.zeros((n, padded_width(k)), np.int64)
     counts[: n // 2, :3] = (4, 0, 1)
     ids, key = np.arange(n), Key(1, 0, 9)
-    theta = proportions_given(counts, k, alpha, key, ids, core.Workspace(), 1).astype(np.float64)
+    theta = draw_proportions(counts, k, alpha, key, ids, core.Workspace(), 1).astype(np.float64)
     np.testing.assert_allclose(theta.sum(axis=1), 1, atol=1e-6)
     for half, of in (
         (theta[: n // 2], counts[0, :k] + alpha),

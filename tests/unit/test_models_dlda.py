@@ -8,7 +8,7 @@ import pytest
 from pysgrld.core import core, padded_width
 from pysgrld.corpus.minibatches import Epochs
 from pysgrld.errors import CheckpointError
-from pysgrld.evaluate import Completion, pair
+from pysgrld.evaluate import Completion, pair_parts
 from pysgrld.models.dlda.documents import documents
 from pysgrld.models.dlda.reader import DeepFitted, deep_readers
 from pysgrld.models.protocol import CorpusFacts, RunOn
@@ -63,7 +63,7 @@ def test_priors_of_documents_reach_the_kernels_in_their_order():
     trained = documents(options, V, 1)
     trained.keep(data)
     trained.visit(Key(1, 0, 0), draw(), batch_of(data))
-    held = Completion(pair(data, corpus(B, 1)), deep_readers(options), 1)
+    held = Completion(pair_parts(data, corpus(B, 1)), deep_readers(options), 1)
     held.update(Key(1, 0, 0), draw())
     for c in (trained.arrays()["rates"], held.arrays()["rates"]):
         assert c[:, 0] == pytest.approx(3.0, rel=0.01)
@@ -125,7 +125,7 @@ def test_the_rate_weighted_figure_is_of_summed_rates_normalised_once():
     sample's sum for that of all.
     """
     observed, scored = corpus(B), corpus(B, 1)
-    held = Completion(pair(observed, scored), deep_readers(resolved()), 1)
+    held = Completion(pair_parts(observed, scored), deep_readers(resolved()), 1)
     rate, total = np.zeros((B, V)), np.zeros((B, 1))
     for t in range(3):
         parts = draw(t)
@@ -142,7 +142,7 @@ def test_the_rate_weighted_figure_is_of_summed_rates_normalised_once():
 
 def test_rates_of_other_held_out_words_are_refused():
     """Red with: sums of rates of any length from a checkpoint (a traceback, 70)."""
-    held = Completion(pair(corpus(B), corpus(B, 1)), deep_readers(resolved()), 1)
+    held = Completion(pair_parts(corpus(B), corpus(B, 1)), deep_readers(resolved()), 1)
     held.update(Key(1, 0, 0), draw())
     held.restore(held.arrays() | {"rate": np.ones(1)})
     with pytest.raises(

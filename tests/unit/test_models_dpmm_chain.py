@@ -95,7 +95,7 @@ def test_a_run_older_than_swaps_goes_on_without_them_or_is_another():
     """Red with: swaps that are recorded as off, or that a record without them is taken to have."""
     old = {"options": options(dp_swaps="off").plain()}
     del old["options"]["dp-swaps"]
-    assert mixture_settings(MixtureOptions.of(old["options"])).swaps is False
+    assert mixture_settings(MixtureOptions.from_values(old["options"])).swaps is False
     without, with_them = (identity({"options": options(dp_swaps=s).plain()}) for s in ("off", "on"))
     assert identity(old).digest == without.digest
     assert differences(identity(old).fields, with_them.fields) == ["dp-swaps: none -> on"]

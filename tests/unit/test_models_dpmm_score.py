@@ -7,7 +7,7 @@ import pytest
 from scipy.special import gammaln
 
 from pysgrld.errors import CheckpointError, NumericalError
-from pysgrld.evaluate import whole
+from pysgrld.evaluate import hold_out_whole
 from pysgrld.models.dpmm import likelihood as multinomials
 from pysgrld.models.dpmm.likelihood import log_likelihoods, responsibilities
 from pysgrld.models.dpmm.resolved import MixtureOptions
@@ -16,7 +16,7 @@ from pysgrld.models.table import find_model
 from pysgrld.types import Documents, Key
 
 X = np.array([[2, 0, 1, 0], [0, 0, 0, 0], [0, 5, 0, 0], [1, 1, 1, 1]])
-OPTIONS = MixtureOptions.of({"model": "dpmm", "eta": 0.5})
+OPTIONS = MixtureOptions.from_values({"model": "dpmm", "eta": 0.5})
 KEY = Key(0, 0, 0)
 
 
@@ -41,7 +41,7 @@ def by_hand(p, x):
 
 @pytest.fixture
 def held_out():
-    return whole(documents(X), np.arange(4))
+    return hold_out_whole(documents(X), np.arange(4))
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_point_and_average_by_hand(density):
 
 def test_words_of_no_held_out_document_count_in_the_prior(density):
     """V is the vocabulary's. Red with: the words at hand for V."""
-    few = find_model("dpmm").scorer(OPTIONS, whole(documents(X[:1]), np.arange(1)), 4, 1)
+    few = find_model("dpmm").scorer(OPTIONS, hold_out_whole(documents(X[:1]), np.arange(1)), 4, 1)
     assert few.words.tolist() == [0, 2]
     p = parts(4)
     assert few.point(KEY, p | {"phi": p["phi"][few.words]}) == pytest.approx(

@@ -12,10 +12,10 @@ from pysgrld.options.paths import (
     Kind,
     is_stream,
     list_folder,
-    look_up,
     open_input,
+    path_error,
+    path_kind,
     read_input,
-    refusal_of,
     resolve_path,
     while_waiting,
 )
@@ -27,11 +27,11 @@ def test_a_path_is_a_file_a_folder_a_stream_or_nothing(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("file")
     (tmp_path / "dangling").symlink_to("gone")
-    assert look_up(tmp_path) is Kind.FOLDER
-    assert look_up(tmp_path / "file") is look_up(tmp_path / "link") is Kind.FILE
-    assert look_up(tmp_path / "pipe") is look_up("/dev/null") is Kind.STREAM
+    assert path_kind(tmp_path) is Kind.FOLDER
+    assert path_kind(tmp_path / "file") is path_kind(tmp_path / "link") is Kind.FILE
+    assert path_kind(tmp_path / "pipe") is path_kind("/dev/null") is Kind.STREAM
     for name in ("gone", "dangling", "file/below"):
-        assert look_up(tmp_path / name) is None
+        assert path_kind(tmp_path / name) is None
     assert is_stream("-")
 
 
@@ -40,11 +40,11 @@ def test_a_path_that_the_system_refuses_is_an_error_of_the_caller_s_choice(tmp_p
     (tmp_path / "circle").symlink_to("circle")
     path = f"{tmp_path}/{name}"
     with pytest.raises(MissingInputError, match="check the path and its permissions") as caught:
-        look_up(path)
+        path_kind(path)
     assert len(str(caught.value)) < 300
     with pytest.raises(OutputError):
-        look_up(path, OutputError)
-    assert look_up(path, None) is None
+        path_kind(path, OutputError)
+    assert path_kind(path, None) is None
     with pytest.raises(MissingInputError):
         open_input(path)
 
@@ -61,7 +61,7 @@ def test_a_circle_of_links_has_no_resolved_path(tmp_path):
 
 def test_an_error_that_is_one_of_ours_stays_as_it_is():
     error = MissingInputError("said already")
-    assert refusal_of("x", error) is error
+    assert path_error("x", error) is error
 
 
 def test_a_folder_that_is_none_cannot_be_listed(tmp_path):

@@ -8,7 +8,7 @@ from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.models.options import OPTIONS, check_usage
 from pysgrld.models.resolve import resolve
 from pysgrld.models.seeds import prior_seed_counts, unknown_seeds
-from pysgrld.options.common import SHARED, spelled
+from pysgrld.options.common import SHARED, format_value
 from pysgrld.options.option import Facts
 from pysgrld.options.time import TIME
 from pysgrld.options.word_files import SEEDS, read_seed_words, seed_words
@@ -41,7 +41,7 @@ def put(folder, content):
 def test_lines_and_json_are_read_in_their_order(tmp_path, content):
     found = read_seed_words(put(tmp_path, content))
     assert found == (("sport", ("team", "game*")), ("outer space", ("nasa", "orbit")))
-    assert spelled("seed-words", found) == "sport: team game*; outer space: nasa orbit"
+    assert format_value("seed-words", found) == "sport: team game*; outer space: nasa orbit"
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_lines_and_json_are_read_in_their_order(tmp_path, content):
 )
 def test_lists_of_words_are_shown_in_a_line(name, value, shown):
     """Red with: an option that says nothing of it; a damaged record that raises."""
-    found = spelled(name, value)
+    found = format_value(name, value)
     assert found.startswith(shown) if isinstance(shown, str) else found == shown
 
 
@@ -115,7 +115,7 @@ def test_words_are_found_as_written_or_folded_and_by_their_beginning():
     # as a run has recorded them
     again = resolved(options.plain()["seed-words"])
     assert again.seed_words == options.seed_words
-    assert LDAOptions.of(options.plain(), options.settings) == options
+    assert LDAOptions.from_values(options.plain(), options.settings) == options
 
 
 def test_unknown_seeds_are_said_and_a_topic_of_them_alone_is_refused():

@@ -7,7 +7,7 @@ import pytest
 
 from pysgrld.corpus.build import store_documents
 from pysgrld.errors import CheckpointError
-from pysgrld.evaluate import whole
+from pysgrld.evaluate import hold_out_whole
 from pysgrld.models.dpmm.fitted import MixtureFitted
 from pysgrld.reading.compare_chains import diagnose
 from pysgrld.reading.find_runs import open_run
@@ -80,7 +80,7 @@ def plant(path, chain, weights, components=None):
         np.arange(0, 21, 2), np.tile([0, 1, 2, 3], 5).astype(np.int32), np.ones(20, np.int32)
     )
     store_documents(
-        path / "holdout" / "held-out", whole(held_out, np.arange(10)).held_out, words, {}
+        path / "holdout" / "held-out", hold_out_whole(held_out, np.arange(10)).held_out, words, {}
     )
     with run.lock():
         for t, w in enumerate(weights):

@@ -188,7 +188,7 @@ def test_the_training_documents_are_those_of_the_record_whatever_the_default_is_
     assert len(results.training_documents(SimpleNamespace(documents=40))) == 40
     config = results.run.config
     config["corpus"]["held_out"] = 7
-    results.run._settings = jsonio.sealed(config)
+    results.run._settings = jsonio.format_sealed(config)
     assert len(results.training_documents(SimpleNamespace(documents=40))) == 33
 
 

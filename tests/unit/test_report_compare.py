@@ -23,7 +23,7 @@ from pysgrld.report.compare.comparison import (
 )
 from pysgrld.report.compare.documents import with_words_of
 from pysgrld.report.compare.partners import Likening, Topics, group
-from pysgrld.run.chain_folders import called
+from pysgrld.run.chain_folders import display_name
 from pysgrld.types import Documents
 
 HOW = Likening(DISTRIBUTIONS, signed=False)
@@ -397,10 +397,10 @@ def test_a_page_says_nothing_of_where_runs_lie(trained, tmp_path):
 
 def test_chains_are_named_by_the_folder_that_they_are_in(monkeypatch, tmp_path):
     """Red with: "chain-1 and chain-1" for the first chains of two runs."""
-    assert called(Path("runs/k-20/chain-1")) == "k-20, chain 1"
-    assert called(Path("runs/chain-letters")) == "chain-letters"
+    assert display_name(Path("runs/k-20/chain-1")) == "k-20, chain 1"
+    assert display_name(Path("runs/chain-letters")) == "chain-letters"
     monkeypatch.chdir(tmp_path)
-    assert called(Path("chain-2")) == f"{tmp_path.name}, chain 2"
+    assert display_name(Path("chain-2")) == f"{tmp_path.name}, chain 2"
 
 
 def test_what_cannot_be_compared_is_said(trained):

@@ -12,6 +12,7 @@ import pytest
 from pysgrld.errors import OutputError, WriteError
 from pysgrld.run import _failpoints, files, lock
 from pysgrld.run.files import (
+    convert_write_errors,
     digest_of,
     open_regular,
     parse_step,
@@ -21,7 +22,6 @@ from pysgrld.run.files import (
     replace_file,
     step_name,
     write_new,
-    writing,
 )
 from pysgrld.run.lock import scratch_folder, scratch_name, sweep
 from pysgrld.run.ownership import marked_name
@@ -58,7 +58,7 @@ def test_a_failed_call_becomes_one_sentence_with_exit_code_74(tmp_path: Path) ->
     _failpoints.arm("t.write:ENOSPC")
     with (
         pytest.raises(WriteError, match=r"a: cannot be written: .*No space left") as caught,
-        writing(tmp_path / "a"),
+        convert_write_errors(tmp_path / "a"),
     ):
         replace_file(tmp_path / "a", [b"new"], "t")
     assert caught.value.exit_code == 74
@@ -212,7 +212,7 @@ def test_a_file_system_that_cannot_flush_is_no_error(tmp_path: Path, code: str) 
 )
 def test_the_advice_fits_the_error(tmp_path: Path, code: int, advice: str) -> None:
     """Red with: "free space or repair the disk" for all of them."""
-    with pytest.raises(WriteError) as caught, writing(tmp_path / "a"):
+    with pytest.raises(WriteError) as caught, convert_write_errors(tmp_path / "a"):
         raise OSError(code, os.strerror(code))
     reason = os.strerror(code)
     assert str(caught.value) == f"{tmp_path / 'a'}: cannot be written: {reason}; {advice}"

@@ -10,12 +10,12 @@ import pytest
 
 from pysgrld.errors import OutputError
 from pysgrld.run.layout import check_outputs
-from pysgrld.run.output_files import whole_file
+from pysgrld.run.output_files import open_output
 from pysgrld.run.ownership import LIST, FileList, claim_files, is_marked, marked_name
 
 
 def write(path: Path, text: str) -> None:
-    with whole_file(path) as file:
+    with open_output(path) as file:
         file.write(text.encode())
 
 

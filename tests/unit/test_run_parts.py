@@ -5,13 +5,13 @@ import contextlib
 import numpy as np
 import pytest
 
-from pysgrld.run.files import writing
+from pysgrld.run.files import convert_write_errors
 from pysgrld.run.parts import StoredParts
 
 
 @pytest.fixture
 def parts(tmp_path):
-    return StoredParts(tmp_path / "parts", writing)
+    return StoredParts(tmp_path / "parts", convert_write_errors)
 
 
 def test_the_newest_step_of_each_part_is_read(parts):

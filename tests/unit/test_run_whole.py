@@ -12,9 +12,9 @@ import pytest
 
 from pysgrld.errors import OutputError, WriteError
 from pysgrld.run import _failpoints
-from pysgrld.run.files import refuse_full_folder, replace_file, replacing, temporary_name
+from pysgrld.run.files import refuse_full_folder, replace_file, replace_on_exit, temporary_name
 from pysgrld.run.layout import check_outputs
-from pysgrld.run.output_files import whole_file
+from pysgrld.run.output_files import open_output
 
 
 @pytest.fixture(autouse=True)
@@ -48,11 +48,11 @@ def test_no_descriptor_leaks_when_writing_fails(tmp_path: Path) -> None:
 
 def test_a_file_appears_only_when_it_is_complete(tmp_path: Path) -> None:
     path = tmp_path / "new" / "file"
-    with pytest.raises(RuntimeError), whole_file(path) as file:  # noqa: PT012
+    with pytest.raises(RuntimeError), open_output(path) as file:  # noqa: PT012
         file.write(b"half")
         raise RuntimeError
     assert list(path.parent.iterdir()) == []
-    with whole_file(path) as file:
+    with open_output(path) as file:
         file.write(b"whole")
         assert not path.exists()
     assert path.read_bytes() == b"whole"
@@ -71,15 +71,15 @@ def test_what_a_killed_process_has_left_of_a_file_is_removed_by_the_next_one(
         path.touch()
     child = os.fork()
     if child == 0:
-        with whole_file(tmp_path / "file") as file:
+        with open_output(tmp_path / "file") as file:
             file.write(b"half")
             os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(child, 0)
     (left,) = (path for path in tmp_path.iterdir() if path not in others)
-    with whole_file(tmp_path / "file") as first:  # a live one keeps its own
+    with open_output(tmp_path / "file") as first:  # a live one keeps its own
         first.write(b"first")
         assert not left.exists()
-        with whole_file(tmp_path / "file") as second:
+        with open_output(tmp_path / "file") as second:
             second.write(b"second")
         assert (tmp_path / "file").read_bytes() == b"second"
     assert (tmp_path / "file").read_bytes() == b"first"
@@ -88,11 +88,14 @@ def test_what_a_killed_process_has_left_of_a_file_is_removed_by_the_next_one(
 
 def test_a_file_that_cannot_be_made_or_written_ends_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("old")
-    with pytest.raises(OutputError, match="cannot be created"), whole_file(tmp_path / "file" / "a"):
+    with (
+        pytest.raises(OutputError, match="cannot be created"),
+        open_output(tmp_path / "file" / "a"),
+    ):
         pass
     with (
         pytest.raises(WriteError, match=r"No space left.*free space"),
-        whole_file(tmp_path / "file"),
+        open_output(tmp_path / "file"),
     ):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     assert (tmp_path / "file").read_text() == "old"
@@ -104,12 +107,12 @@ def test_a_folder_appears_whole_where_none_or_an_empty_one_was(tmp_path: Path, t
     place = tmp_path / "place"
     if there:
         place.mkdir()
-    with pytest.raises(RuntimeError), replacing(place, "t") as temporary:  # noqa: PT012
+    with pytest.raises(RuntimeError), replace_on_exit(place, "t") as temporary:  # noqa: PT012
         temporary.mkdir()
         (temporary / "part").write_text("half")
         raise RuntimeError
     assert [path.name for path in tmp_path.rglob("*")] == ["place"] * there
-    with replacing(place, "t") as temporary:
+    with replace_on_exit(place, "t") as temporary:
         temporary.mkdir()
         (temporary / "part").write_text("whole")
     assert [path.name for path in tmp_path.iterdir()] == ["place"]
@@ -120,7 +123,7 @@ def test_a_new_name_is_durable_only_after_its_folder_was_flushed(tmp_path: Path)
     """Red with: `Path.replace` without a flush of the folder, as exports had it."""
     _failpoints.passed = []
     try:
-        with whole_file(tmp_path / "a") as file:
+        with open_output(tmp_path / "a") as file:
             file.write(b"x")
         assert _failpoints.passed == ["output.rename", "output.fsync_folder"]
     finally:

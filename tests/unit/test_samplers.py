@@ -11,7 +11,7 @@ import pytest
 from pysgrld.core import padded_width
 from pysgrld.errors import CheckpointError
 from pysgrld.models.options import option_text
-from pysgrld.options.option import thawed
+from pysgrld.options.option import to_lists
 from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers import lazy_rows as lazy
 from pysgrld.samplers.geodesic import GeodesicSettings
@@ -199,9 +199,9 @@ def test_the_options_of_a_row_are_the_fields_of_its_settings(name):
             ",".join(map(str, row.default)) if isinstance(row.default, tuple) else str(row.default)
         )
         assert row.parse(said) == row.default
-        assert sampler.settings_class.from_values({option: row.default}).plain()[option] == thawed(
-            row.default
-        )
+        assert sampler.settings_class.from_values({option: row.default}).plain()[
+            option
+        ] == to_lists(row.default)
 
 
 def test_the_docs_have_every_option_of_single_samplers():

@@ -10,11 +10,11 @@ from pysgrld.search.folder import SearchRequest, check
 from pysgrld.search.plan import (
     PLAN,
     SearchPlan,
-    axes_of,
-    contenders_of,
     first_epochs,
+    list_settings,
     parse_grid,
     read_plan,
+    varied_options,
 )
 
 
@@ -25,8 +25,8 @@ def plan(contenders):
 
 
 def test_every_combination_contends_in_a_folder_with_its_values():
-    axes = axes_of((50, 20), [parse_grid("eta=0.01,0.05")], Choices({}))
-    found = contenders_of(axes)
+    axes = varied_options((50, 20), [parse_grid("eta=0.01,0.05")], Choices({}))
+    found = list_settings(axes)
     assert [c.name for c in found] == [
         "k-20-eta-0.01",
         "k-20-eta-0.05",
@@ -60,9 +60,9 @@ def test_a_grid_that_makes_no_sense_is_refused(text, said):
 
 def test_an_option_is_given_or_tried():
     with pytest.raises(UsageError, match="--eta and --grid eta contradict"):
-        axes_of((5,), [parse_grid("eta=0.1,0.2")], Choices({"eta": (0.1,)}))
+        varied_options((5,), [parse_grid("eta=0.1,0.2")], Choices({"eta": (0.1,)}))
     with pytest.raises(UsageError, match="given twice"):
-        axes_of((5,), [parse_grid("eta=0.1,0.2"), parse_grid("eta=0.3")], Choices({}))
+        varied_options((5,), [parse_grid("eta=0.1,0.2"), parse_grid("eta=0.3")], Choices({}))
 
 
 @pytest.mark.parametrize(
@@ -71,22 +71,22 @@ def test_an_option_is_given_or_tried():
 )
 def test_numbers_of_topics_follow_from_the_corpus_unless_they_are_given(tokens, numbers):
     """Red with: 20 to 200 topics for every corpus; numbers that were given left out."""
-    ((name, counts),) = axes_of(None, [], Choices({}), tokens)
+    ((name, counts),) = varied_options(None, [], Choices({}), tokens)
     assert (name, tuple(k for _, k in counts)) == ("topics", numbers)
-    assert axes_of((7,), [], Choices({}), tokens) == (("topics", (("7", 7),)),)
+    assert varied_options((7,), [], Choices({}), tokens) == (("topics", (("7", 7),)),)
 
 
 def test_a_family_without_a_number_of_topics_is_searched_over_others():
-    axes = axes_of(None, [parse_grid("dp-conc=sticks,ew")], Choices({"model": "dpmm"}))
+    axes = varied_options(None, [parse_grid("dp-conc=sticks,ew")], Choices({"model": "dpmm"}))
     assert [name for name, _ in axes] == ["dp-conc"]
     with pytest.raises(UsageError, match="nothing to compare"):
-        axes_of(None, [], Choices({"model": "dpmm"}))
+        varied_options(None, [], Choices({"model": "dpmm"}))
 
 
 def test_too_many_combinations_and_nothing_to_compare_are_refused():
     many = tuple(range(1, 1200))
     with pytest.raises(UsageError, match="the maximum is 1,000"):
-        contenders_of(axes_of(many, [], Choices({})))
+        list_settings(varied_options(many, [], Choices({})))
     with pytest.raises(UsageError, match="leaves nothing to compare"):
         check(SearchRequest(["a.txt"], Choices({}), topics=(5,), chains=1))
 
@@ -95,7 +95,7 @@ def test_two_values_that_would_have_one_folder_are_refused():
     """Red with: two settings whose runs go on with each other's."""
     files = [parse_grid("seed-words=of/sea.txt,of_sea.txt")]
     with pytest.raises(UsageError, match=r"two values .* folder k-5-seed-words-of_sea\.txt"):
-        contenders_of(axes_of((5, 6), files, Choices({})))
+        list_settings(varied_options((5, 6), files, Choices({})))
 
 
 @pytest.mark.parametrize(("documents", "epochs"), [(10_000, 4), (1_000, 32), (200, 128)])
@@ -122,7 +122,7 @@ def test_rare_samples_do_not_make_the_first_round_long(every, iterations):
 
 
 def test_a_plan_comes_back_as_it_was_written(tmp_path):
-    made = plan(contenders_of(axes_of((2, 4), [parse_grid("eta=0.1,0.2")], Choices({}))))
+    made = plan(list_settings(varied_options((2, 4), [parse_grid("eta=0.1,0.2")], Choices({}))))
     made.write(tmp_path)
     assert read_plan(tmp_path) == made
 

@@ -6,13 +6,19 @@ from unit.test_search_rounds_judged import standing
 from pysgrld.errors import CheckpointError
 from pysgrld.models.choices import Choices
 from pysgrld.run import jsonio
-from pysgrld.search.plan import SearchPlan, axes_of, contenders_of
+from pysgrld.search.plan import SearchPlan, list_settings, varied_options
 from pysgrld.search.rounds import ROUNDS, decision, judge, next_round, read_rounds
 
 
 def plan(topics=(10, 20, 40, 80), epochs=None, first=4):
     return SearchPlan(
-        (), Choices({}), contenders_of(axes_of(topics, [], Choices({}))), 2, first, epochs, {}
+        (),
+        Choices({}),
+        list_settings(varied_options(topics, [], Choices({}))),
+        2,
+        first,
+        epochs,
+        {},
     )
 
 

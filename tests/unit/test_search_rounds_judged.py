@@ -10,13 +10,13 @@ from pysgrld.search import rounds
 from pysgrld.search.plan import Contender, SearchPlan
 from pysgrld.search.rounds import (
     Standing,
+    best_setting,
     bounds,
     differences,
     judge,
-    leader_of,
     nothing_left_to_drop,
-    resampled,
-    smallest_near,
+    resample_scores,
+    smallest_good_setting,
 )
 
 DOCUMENTS = 200
@@ -113,7 +113,7 @@ def test_a_slow_starter_that_wins_in_the_end_is_not_dropped():
                 if i in alive
             ]
         )
-        seen.append(leader_of([j.standing for j in judged]).name)
+        seen.append(best_setting([j.standing for j in judged]).name)
         alive = [j.standing.place[0] for j in judged if j.goes_on]
         epochs *= 2
     assert seen[0] != "k-3"
@@ -132,14 +132,14 @@ def test_a_search_goes_to_its_last_round_when_nothing_can_be_dropped_any_more():
 
 def test_the_smallest_within_half_a_percent_is_told():
     standings = [standing(0, 706), standing(1, 703), standing(2, 700)]
-    assert smallest_near(standings, {"k-0": 20, "k-1": 50, "k-2": 100}).name == "k-1"
-    assert smallest_near(standings, {"k-0": 200, "k-1": 100, "k-2": 50}).name == "k-2"
+    assert smallest_good_setting(standings, {"k-0": 20, "k-1": 50, "k-2": 100}).name == "k-1"
+    assert smallest_good_setting(standings, {"k-0": 200, "k-1": 100, "k-2": 50}).name == "k-2"
 
 
 def test_pairs_are_compared_on_the_same_documents():
     """Each score is known to 3 %, and their difference to 0.5 %. Red with: other documents for each."""
     a, b = standing(0, 700), standing(1, 720)
-    own = bounds(700.0, resampled([a.score])[0])
+    own = bounds(700.0, resample_scores([a.score])[0])
     pair = differences([a, b], a)[1]
     assert own.high - own.low > 0.03 * 700
     assert pair.high - pair.low < 0.01
@@ -158,7 +158,7 @@ def test_a_document_of_half_of_all_words_leaves_intervals_that_are_known():
         )
         for i, own in enumerate((logs, 1.05 * logs))
     ]
-    own = bounds(pair[0].score, resampled([pair[0].score])[0])
+    own = bounds(pair[0].score, resample_scores([pair[0].score])[0])
     worse = differences(pair, pair[0])[1]
     assert math.exp(0.5) < own.low < own.value < own.high < math.exp(6.01)
     assert 0 < worse.low < worse.value < worse.high
@@ -167,7 +167,7 @@ def test_a_document_of_half_of_all_words_leaves_intervals_that_are_known():
 def test_scores_that_are_no_numbers_lose_and_are_not_dropped_unseen():
     nothing = standing(0, 700)._replace(score=Estimate(math.nan, np.full(DOCUMENTS, math.nan)))
     judged = judge([nothing, standing(1, 700), standing(2, 701)])
-    assert leader_of([j.standing for j in judged]).name == "k-1"
+    assert best_setting([j.standing for j in judged]).name == "k-1"
     cells = tuple(rounds.Cell(Contender(j.standing.name, (0,), {}), 1) for j in judged)
     plan = SearchPlan((), Choices({}), tuple(cell.contender for cell in cells), 2, 4, None, {})
     record = rounds.decision(plan, rounds.Round(1, 4, False, cells), judged, {})
@@ -196,7 +196,7 @@ def test_intervals_cover_in_nine_of_ten_resampled_splits_or_more(monkeypatch):
             own, t = part[chosen], tokens[chosen]
             found = Estimate.perplexity(math.exp(-own.sum() / t.sum()), own, t)
             pair.append(standing(i, 1)._replace(score=found))
-        own = bounds(pair[0].score, resampled([pair[0].score])[0])
+        own = bounds(pair[0].score, resample_scores([pair[0].score])[0])
         worse = differences(pair, pair[0])[1]
         covered += [own.low < truth[0] < own.high, worse.low < truth[1] / truth[0] - 1 < worse.high]
     assert np.all((covered >= 90) & (covered <= 99)), covered
@@ -206,5 +206,5 @@ def test_the_smallest_is_told_that_is_within_half_a_per_cent():
     """Red with: six tenths."""
     sizes = {"k-0": 100, "k-1": 20, "k-2": 50}
     near = [standing(0, 700), standing(1, 703.85), standing(2, 703.15)]
-    assert smallest_near(near, sizes).name == "k-2"
-    assert smallest_near([near[0], near[1]], sizes).name == "k-0"
+    assert smallest_good_setting(near, sizes).name == "k-2"
+    assert smallest_good_setting([near[0], near[1]], sizes).name == "k-0"

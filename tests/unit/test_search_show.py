@@ -8,14 +8,14 @@ import pytest
 
 from pysgrld.models.choices import Choices
 from pysgrld.models.table import find_score
-from pysgrld.search.outcome import SearchResult, Tried
-from pysgrld.search.plan import SearchPlan, axes_of, contenders_of, parse_grid
+from pysgrld.search.outcome import SearchResult, SettingResult
+from pysgrld.search.plan import SearchPlan, list_settings, parse_grid, varied_options
 from pysgrld.search.result_files import charts, draw, html
 from pysgrld.search.show import sentences, table
 
 
 def row(k, score, above=0.0, *, dropped=None, found=0.7, apart=0.001, **options):
-    return Tried(
+    return SettingResult(
         name=f"k-{k}",
         topics=k,
         options={"topics": k, **options},
@@ -40,7 +40,13 @@ def result(*rows, best, smallest, corpus="news"):
     facts = {"name": corpus, "training_documents": 900, "training_tokens": 50_000, "words": 800}
     ks = sorted({r.topics for r in rows})
     plan = SearchPlan(
-        ("a b.txt",), Choices({}), contenders_of(axes_of(ks, [], Choices({}))), 2, 8, None, facts
+        ("a b.txt",),
+        Choices({}),
+        list_settings(varied_options(ks, [], Choices({}))),
+        2,
+        8,
+        None,
+        facts,
     )
     kind = find_score("perplexity")
     return SearchResult(
@@ -76,11 +82,13 @@ def test_a_number_that_chains_do_not_share_is_not_for_reading():
     found = result(
         row(8, 790.0, 0.04, found=0.79), row(16, 761.0, found=0.37), best=16, smallest=16
     )
-    assert (found.reading, found.record()["reading"]) == ("k-8", "k-8")
+    assert (found.interpretable_setting, found.record()["reading"]) == ("k-8", "k-8")
     said = next(line for line in sentences(found) if "For reading" in line)
     assert said.startswith("For reading: K = 8 (790.0), with 79 % of the words")
     assert "in K = 16, the smallest setting within 0.5 % of the best (761.0), only 37 %" in said
-    assert result(row(8, 790.0), row(16, 761.0), best=16, smallest=16).reading == "k-16"
+    assert (
+        result(row(8, 790.0), row(16, 761.0), best=16, smallest=16).interpretable_setting == "k-16"
+    )
 
 
 def test_at_the_edge_of_the_list_more_is_to_be_tried():
@@ -123,7 +131,7 @@ def test_there_are_four_charts_and_a_line_for_each_setting_of_the_other_options(
         plan=SearchPlan(
             (),
             Choices({}),
-            contenders_of(axes_of([10, 20], [parse_grid("eta=0.01,0.05")], Choices({}))),
+            list_settings(varied_options([10, 20], [parse_grid("eta=0.01,0.05")], Choices({}))),
             2,
             8,
             None,

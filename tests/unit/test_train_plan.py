@@ -13,7 +13,7 @@ from pysgrld.corpus.reading import BUILT_PATTERN
 from pysgrld.errors import CorpusError, UsageError
 from pysgrld.models.choices import Choices
 from pysgrld.run.identity import differences, identities
-from pysgrld.train.plan import planned
+from pysgrld.train.plan import plan_training
 from pysgrld.train.request import Request
 
 
@@ -38,7 +38,7 @@ def plan_of(tmp_path):
             every = EVERY if Path(inputs[0]).is_file() else {"minibatch": 5}
             given = every | {"threads": 1} | given
             request = Request(inputs, Choices(given), tmp_path / "runs", corpus=stored)
-            return held.enter_context(planned(request, told)), told.lines
+            return held.enter_context(plan_training(request, told)), told.lines
 
         yield plan
 

@@ -7,9 +7,9 @@ import pytest
 from pysgrld.errors import MismatchError, MissingInputError
 from pysgrld.models.choices import Choices
 from pysgrld.run import RunDirectory, decide
-from pysgrld.train.plan import planned
+from pysgrld.train.plan import plan_training
 from pysgrld.train.prepare import move_corpus
-from pysgrld.train.request import Request, going_on
+from pysgrld.train.request import Request, resume_request
 
 #: Options that keep words of every document.
 EVERY = {"max-df": 1.0, "min-df": 1, "minibatch": 5, "holdout": 4, "threads": 1}
@@ -36,7 +36,7 @@ def run_in(tmp_path):
             [str(tmp_path / "songs.txt")],
             Choices(EVERY | {n.replace("_", "-"): v for n, v in given.items()}),
         )
-        with planned(request._replace(root=tmp_path), Deaf()) as plan:
+        with plan_training(request._replace(root=tmp_path), Deaf()) as plan:
             folder = tmp_path / name
             RunDirectory.create(folder, plan.config, plan.corpus.vocabulary)
             move_corpus(plan, folder)
@@ -47,8 +47,8 @@ def run_in(tmp_path):
 
 def refusal(given):
     """Give the differences for which a start that goes on is refused."""
-    request, _ = going_on(Choices({"threads": 1} | given))
-    with planned(request, Deaf()) as plan, pytest.raises(MismatchError) as refused:
+    request, _ = resume_request(Choices({"threads": 1} | given))
+    with plan_training(request, Deaf()) as plan, pytest.raises(MismatchError) as refused:
         decide(request.find(), plan.config, resume=request.choices.start.resume)
     return str(refused.value)
 
@@ -80,7 +80,7 @@ def test_a_list_that_is_typed_again_is_compared_by_its_words(run_in, tmp_path):
 def test_one_of_several_chains_goes_on_under_its_number(run_in):
     """Red with: chain 1 wanted of every folder."""
     run = run_in("all/chain-3", chain_id=3)
-    request, chains = going_on(Choices({"resume": str(run)}))
+    request, chains = resume_request(Choices({"resume": str(run)}))
     assert (request.choices.source.chain_id, chains) == (3, 0)
 
 
@@ -88,7 +88,7 @@ def test_chains_go_on_to_the_greatest_number_though_one_before_is_gone(run_in):
     """Red with: as many as there are, so that chain 3 of two is left where it is."""
     for number in (2, 3):
         folder = run_in(f"all/chain-{number}", chain_id=number).parent
-    request, chains = going_on(Choices({"resume": str(folder)}))
+    request, chains = resume_request(Choices({"resume": str(folder)}))
     assert chains == 3
     assert request.choices.source.chain_id is None
 
@@ -99,7 +99,7 @@ def test_one_of_several_chains_goes_on_with_their_corpus_though_all_were_moved(r
     (tmp_path / "all/chain-1/corpus").rename(tmp_path / "all/corpus")
     (tmp_path / "all").rename(tmp_path / "moved")
     (tmp_path / "songs.txt").unlink()
-    request, _ = going_on(Choices({"resume": str(tmp_path / "moved/chain-1")}))
+    request, _ = resume_request(Choices({"resume": str(tmp_path / "moved/chain-1")}))
     assert request.corpus == tmp_path / "moved/corpus"
 
 
@@ -107,10 +107,10 @@ def test_a_corpus_that_is_gone_is_named_with_what_to_do(run_in, tmp_path):
     """Red with: an input that is missing, of which nobody has spoken."""
     run = run_in("run")
     shutil.rmtree(run / "corpus")
-    request, _ = going_on(Choices({"resume": str(run)}))  # which reads the text again
+    request, _ = resume_request(Choices({"resume": str(run)}))  # which reads the text again
     assert request.corpus is None
     (tmp_path / "songs.txt").unlink()
     with pytest.raises(
         MissingInputError, match=r"training corpus is no longer at .* restore the corpus, or"
     ):
-        going_on(Choices({"resume": str(run)}))
+        resume_request(Choices({"resume": str(run)}))

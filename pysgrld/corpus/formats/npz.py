@@ -28,7 +28,7 @@ from pysgrld.corpus.formats.counts import (
 from pysgrld.corpus.formats.protocol import Context, CountedDocuments
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError
-from pysgrld.options.paths import is_file, refusal_of
+from pysgrld.options.paths import is_file, path_error
 from pysgrld.types import Array, Int64s
 
 _MAGIC = b"PK\x03\x04"
@@ -94,7 +94,7 @@ def _opened(source: Lines) -> Iterator[zipfile.ZipFile]:
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise CorpusError(_damaged(error), source.label) from None
     except OSError as error:
-        raise refusal_of(source.label, error) from None
+        raise path_error(source.label, error) from None
 
 
 def _tried(open_it: Callable[[T], U], source: T) -> U:

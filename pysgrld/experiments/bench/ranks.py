@@ -21,7 +21,7 @@ from pysgrld.chain.rank_cost import Cost
 from pysgrld.corpus import CorpusOptions, open_corpus
 from pysgrld.corpus.minibatches import Epochs, Source, minibatch_words
 from pysgrld.errors import LaunchError
-from pysgrld.experiments.bench.timing import SCHEMA, machine, row_of
+from pysgrld.experiments.bench.timing import SCHEMA, machine, result_row
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.options.option import Facts, Resolved
@@ -125,11 +125,13 @@ def measure_ranks(
     total = 1 + len(sizes) + len(times)
     hosts = comm.allgather(comm.host)
     latency = _messages(comm, repeats)
-    rows = [row_of("messages", "an empty message to all ranks", "us", [1e6 * x for x in latency])]
+    rows = [
+        result_row("messages", "an empty message to all ranks", "us", [1e6 * x for x in latency])
+    ]
     for done, size in enumerate(sizes, 1):
         tell(done, total)
         took = _added(comm, int(125_000 * size), repeats)
-        rows.append(row_of("messages", f"{size:g} MB of counts of words", "ms", took))
+        rows.append(result_row("messages", f"{size:g} MB of counts of words", "ms", took))
     model = []
     with tempfile.TemporaryDirectory(prefix="sgmc-bench-") as scratch:
         setting = _setting(
@@ -144,7 +146,7 @@ def measure_ranks(
             options = setting.options(size)
             group = f"an iteration, {options.minibatch:,} documents, {comm.size} ranks"
             iteration_times = _iterations(comm, setting, options, repeats)
-            rows += [row_of(group, name, "ms", took) for name, took in iteration_times.items()]
+            rows += [result_row(group, name, "ms", took) for name, took in iteration_times.items()]
             fastest = int(np.argmin(iteration_times["all of it"]))
             whole, sampling, moving, _, exchange = (
                 took[fastest] / 1e3 for took in iteration_times.values()

@@ -16,7 +16,7 @@ from typing import Any
 from pysgrld.core import core
 from pysgrld.errors import CorpusError
 from pysgrld.experiments.bench import end_to_end, kernels
-from pysgrld.experiments.bench.timing import SCHEMA, machine, row_of, use_isa
+from pysgrld.experiments.bench.timing import SCHEMA, machine, result_row, use_isa
 from pysgrld.options.paths import read_input
 
 #: Maximum size of a file of results in bytes.
@@ -71,7 +71,7 @@ def measure(
                 if tell is not None:
                     tell(done, len(timings))
                 values = timing.run(QUICK_REPEATS if quick else REPEATS)
-                rows.append(row_of(timing.group, timing.name, timing.unit, values))
+                rows.append(result_row(timing.group, timing.name, timing.unit, values))
             if tell is not None:
                 tell(len(rows), len(rows))
             return {"schema": SCHEMA, "machine": machine(), "quick": quick, "rows": rows}

@@ -54,7 +54,7 @@ def nanoseconds(work: Callable[[int], object], units: int, repeats: int) -> list
     return values
 
 
-def row_of(group: str, name: str, unit: str, values: list[float]) -> dict[str, Any]:
+def result_row(group: str, name: str, unit: str, values: list[float]) -> dict[str, Any]:
     """Return a row of results: the median and the range of the repeats, rounded to four digits."""
     numbers = {"value": median(values), "low": min(values), "high": max(values)}
     digits = {key: float(f"{value:.4g}") for key, value in numbers.items()}

@@ -20,11 +20,11 @@ from pysgrld.evaluate.reader import (
     DocumentDraw,
     Reader,
     Readers,
-    Visiting,
-    sweeps_of,
+    VisitPurpose,
+    draw_token_topics,
+    held_out_sweeps,
     sweeps_of_draw,
     sweeps_of_new,
-    topics_given,
 )
 from pysgrld.models.admixture import AdmixtureFitted
 from pysgrld.models.dlda.documents import (
@@ -82,16 +82,16 @@ class DeepReader(Reader):
         """Whether the Gibbs chains of the documents have not started yet."""
         return len(self._rate) == 0
 
-    def proportions(self, key: Key, parts: Draw, how: Visiting) -> list[Floats]:
+    def proportions(self, key: Key, parts: Draw, how: VisitPurpose) -> list[Floats]:
         """Return the mean proportions of every layer's topics, each (n, Kp) float32.
 
         Given shapes s and counts n, theta over its sum is Dirichlet(s + n). The result is the mean
         of that distribution, with the expected n of the split, averaged over the kept sweeps.
         """
-        if how is Visiting.NEW:
+        if how is VisitPurpose.NEW:
             sweeps = sweeps_of_new(self.NEW, longest=int(self.documents.lengths.max(initial=0)))
         else:
-            sweeps = sweeps_of(how, fresh=self._fresh)
+            sweeps = held_out_sweeps(how, fresh=self._fresh)
         state: dict[str, Any] = {}
         if sweeps.go_on:
             state = {"theta": self._theta, "rates": self._rates, "fresh": self._fresh}
@@ -120,10 +120,10 @@ class DeepReader(Reader):
         ends = np.cumsum(self._wide)[:-1]
         return [np.ascontiguousarray(part) for part in np.split(mean, ends, axis=1)]
 
-    def predict(self, key: Key, parts: Draw, scored: HeldOutCounts, how: Visiting) -> Doubles:
+    def predict(self, key: Key, parts: Draw, scored: HeldOutCounts, how: VisitPurpose) -> Doubles:
         """Return the probability of each scored word, from mean proportions and topics."""
         first = self.proportions(key, parts, how)[0]
-        if how in (Visiting.CONTINUE, Visiting.DRAW):
+        if how in (VisitPurpose.CONTINUE, VisitPurpose.DRAW):
             # Add the Poisson rates of the scored entries, and the sums of rates over the
             # vocabulary.
             if self._fresh:
@@ -138,7 +138,7 @@ class DeepReader(Reader):
             self._total += theta.sum(axis=1, dtype=np.float64)
         return self._mixture(parts, scored, first)
 
-    def theta(self, key: Key, parts: Draw, how: Visiting, layer: int) -> Doubles:
+    def theta(self, key: Key, parts: Draw, how: VisitPurpose, layer: int) -> Doubles:
         """Return the proportions of a layer's topics in documents, (n, K_l).
 
         Empty documents have the prior mean.
@@ -203,7 +203,7 @@ class DeepReader(Reader):
         for layer in range(top_layer + 1):
             phi = parts[topics_name(layer)][:, : self.layers[layer]]
             theta = self._layer(self._theta, layer)
-            z = topics_given(z, document_numbers, phi, theta, key, self.doc_ids, layer)
+            z = draw_token_topics(z, document_numbers, phi, theta, key, self.doc_ids, layer)
         return z
 
     def _layer(self, vectors: Floats, layer: int) -> Doubles:

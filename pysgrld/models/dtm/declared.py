@@ -13,7 +13,7 @@ from pysgrld.options.common import ALPHA, STARTS
 from pysgrld.options.option import Facts, Option
 from pysgrld.options.parse import real
 from pysgrld.options.priors import usual_alpha, usual_topics
-from pysgrld.options.time import TIME, FoundSlices, asked_for
+from pysgrld.options.time import TIME, SlicesWithTokens, requested_slices
 from pysgrld.samplers import SAMPLERS
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class DynamicModel(Model["DynamicOptions"]):
     def time(self, column: str | None, slices: Any) -> tuple[str, str | int] | None:
         """Return the column with the times of documents, and the length of a slice."""
         assert column is not None  # The option is required, so it is not None.
-        return column, asked_for(slices)
+        return column, requested_slices(slices)
 
     def resolve(
         self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool
@@ -103,10 +103,10 @@ class DynamicModel(Model["DynamicOptions"]):
         if value["alpha"] is None:
             value["alpha"] = usual_alpha(value["topics"], facts.length)
         value["sweeps"] = value["sweeps"] or (1 if whole_corpus else SWEEPS)
-        slices = FoundSlices(asked_for(value["slices"]))
+        slices = SlicesWithTokens(requested_slices(value["slices"]))
         if facts.slicing is not None:
             _, names, begins = facts.slicing
-            slices = FoundSlices(slices.by, names, begins, facts.slice_tokens)
+            slices = SlicesWithTokens(slices.by, names, begins, facts.slice_tokens)
             if facts.rows > MOST_ROWS:
                 raise UsageError(
                     f"{facts.words:,} words times {len(names):,} slices exceed the maximum of "

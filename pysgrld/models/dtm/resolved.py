@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pysgrld.errors import CheckpointError
 from pysgrld.options.option import Resolved
-from pysgrld.options.time import FoundSlices
+from pysgrld.options.time import SlicesWithTokens
 
 if TYPE_CHECKING:
     from pysgrld.types import Slicing
@@ -25,7 +25,7 @@ class DynamicOptions(Resolved):
     spread: float
 
     @property
-    def found_slices(self) -> FoundSlices:
+    def found_slices(self) -> SlicesWithTokens:
         """The time slices, with the number of tokens in each slice.
 
         Raises
@@ -37,7 +37,7 @@ class DynamicOptions(Resolved):
             raise CheckpointError(
                 "config.json is damaged: the lists of 'slices' differ in length; restore the file"
             )
-        return FoundSlices(*self.slices)
+        return SlicesWithTokens(*self.slices)
 
     @property
     def slicing(self) -> Slicing:

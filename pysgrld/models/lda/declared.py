@@ -17,7 +17,7 @@ from pysgrld.options.priors import (
     ETA_BLOCK,
     LEARN,
     check_one_eta,
-    fixed,
+    fixed_value,
     lowest_eta,
     usual_alpha,
     usual_eta,
@@ -221,7 +221,7 @@ class LDAModel(Model["LDAOptions"]):
         from pysgrld.models.token_topics import GibbsDocuments
 
         parts = blocks(options, corpus.words, corpus.tokens)
-        k, alpha, sweeps = options.topics, fixed(options.alpha), options.sweeps
+        k, alpha, sweeps = options.topics, fixed_value(options.alpha), options.sweeps
         threads = run_on.threads
         documents: DocumentSampler
         if options.algo == "cgs":
@@ -285,7 +285,7 @@ class LDAModel(Model["LDAOptions"]):
         from pysgrld.models.lda.reader import lda_readers
 
         k, fitted = options.topics, options.algo == "ovb"
-        readers = lda_readers(k, fixed(options.alpha), mean_field=fitted)
+        readers = lda_readers(k, fixed_value(options.alpha), mean_field=fitted)
         return Completion(held_out, readers, threads)
 
 

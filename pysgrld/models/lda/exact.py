@@ -16,7 +16,7 @@ from pysgrld.models.lda.blocks import blocks
 from pysgrld.models.lda.collapsed import CollapsedDocuments
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.models.resampled import Replicate
-from pysgrld.options.priors import fixed
+from pysgrld.options.priors import fixed_value
 from pysgrld.samplers.seeds import add_seed_counts
 from pysgrld.samplers.state import Counts
 from pysgrld.types import Array, Block, Doubles, Floats, Key, Minibatch
@@ -38,7 +38,7 @@ class ExactLDA(ExactTokens, ReplicatedChain):
         """Return the blocks of LDA, and the sampler of documents by collapsed Gibbs."""
         block = blocks(options, chain.topics.shape[0], chain.tokens)
         return block, CollapsedDocuments(
-            block=block[0], alpha=fixed(options.alpha), sweeps=1, threads=1
+            block=block[0], alpha=fixed_value(options.alpha), sweeps=1, threads=1
         )
 
     def sweep(

@@ -9,14 +9,14 @@ import numpy as np
 from pysgrld.core import core, padded_width
 from pysgrld.core.draws import Draw, sampling_weights
 from pysgrld.errors import UsageError
-from pysgrld.evaluate.reader import DocumentDraw, Reader, Readers, Visiting
+from pysgrld.evaluate.reader import DocumentDraw, Reader, Readers, VisitPurpose
 from pysgrld.models.admixture import AdmixtureFitted
 from pysgrld.models.fitted import Record
 from pysgrld.models.lda.blocks import blocks
 from pysgrld.models.lda.mean_field import MeanFieldDocuments
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.models.token_reader import gibbs_readers
-from pysgrld.options.priors import fixed
+from pysgrld.options.priors import fixed_value
 from pysgrld.samplers import SAMPLERS
 from pysgrld.types import Documents, Doubles, Floats, HeldOutCounts, Int32s, Int64s, Key
 
@@ -73,7 +73,7 @@ class MeanFieldReader(Reader):
         self._last = gamma
         return gamma
 
-    def predict(self, key: Key, parts: Draw, scored: HeldOutCounts, how: Visiting) -> Doubles:
+    def predict(self, key: Key, parts: Draw, scored: HeldOutCounts, how: VisitPurpose) -> Doubles:
         """Return the probability of each scored word, from mean proportions and mean topics.
 
         Patterson and Teh (2013), eq. (16).
@@ -88,7 +88,7 @@ class MeanFieldReader(Reader):
             threads=self.fitting.threads,
         )
 
-    def theta(self, key: Key, parts: Draw, how: Visiting, layer: int = 0) -> Doubles:
+    def theta(self, key: Key, parts: Draw, how: VisitPurpose, layer: int = 0) -> Doubles:
         """Return the mean proportions of topics in documents, (n, K).
 
         They are gamma_dk / sum_j gamma_dj.
@@ -148,6 +148,6 @@ class LDAFitted(AdmixtureFitted):
             self.remedy = "--exact-sweeps 1000"
         parts = blocks(options, record.words, record.tokens)
         readers = lda_readers(
-            options.topics, fixed(options.alpha), mean_field=options.algo == "ovb"
+            options.topics, fixed_value(options.alpha), mean_field=options.algo == "ovb"
         )
         super().__init__(record, threads, parts, readers)

@@ -379,7 +379,7 @@ def paired_score(left: Results, right: Results) -> PairedScore | str:
         first, second = score_own(left), score_own(right)
     except SgmcError as error:
         return f"Predictions are not compared: {error}."
-    gap = second.average.minus(first.average)
+    gap = second.average.subtract(first.average)
     return PairedScore(
         name=kind.name,
         title=kind.title,

@@ -12,7 +12,7 @@ from pysgrld.evaluate.matching import CORRELATED, SAME
 from pysgrld.reading.labels import Label
 from pysgrld.report.compare.partners import ABSENT, Kind
 from pysgrld.report.page_file import STYLES, page
-from pysgrld.run.chain_folders import called
+from pysgrld.run.chain_folders import display_name
 from pysgrld.run.machine import RELEASE
 
 #: Number of standard errors on each side of a 95 % interval.
@@ -317,12 +317,12 @@ def page_of(comparison: Comparison) -> bytes:
     ]
     sides = []
     for side in (comparison.left, comparison.right):
-        shown = side._asdict() | {"run": called(side.path)}
+        shown = side._asdict() | {"run": display_name(side.path)}
         # Remove the run's path, because the page must not reveal it.
         del shown["path"], shown["labels"]
         sides.append(shown)
     report = {
-        "title": f"{called(comparison.left.path)} and {called(comparison.right.path)}",
+        "title": f"{display_name(comparison.left.path)} and {display_name(comparison.right.path)}",
         "sides": sides,
         "words": comparison.words,
         "summary": comparison.summary,

@@ -15,7 +15,7 @@ from pysgrld.options.paths import is_folder
 from pysgrld.reading.results import Results
 from pysgrld.report.exports import Exported, ExportRequest, Tell
 from pysgrld.run.machine import RELEASE
-from pysgrld.run.output_files import whole_file
+from pysgrld.run.output_files import open_output
 from pysgrld.types import Int64s, Key
 
 FILE = "draws.nc"
@@ -112,7 +112,7 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
             "log probabilities are not written, because chains with different --seed hold out "
             "different documents"
         )
-    with whole_file(target) as whole:
+    with open_output(target) as whole:
         sink = _Sink(whole)
         with _library().File(sink, "w") as file:
             file.attrs["inference_library"] = "sgmc"

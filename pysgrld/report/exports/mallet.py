@@ -16,7 +16,7 @@ from pysgrld.corpus import Corpus
 from pysgrld.errors import CorpusError, MissingInputError, UsageError, plural
 from pysgrld.reading.results import Results
 from pysgrld.report.exports import Exported, ExportRequest, Tell
-from pysgrld.run.output_files import whole_file
+from pysgrld.run.output_files import open_output
 from pysgrld.types import Documents, Int32s, Int64s
 
 STATE, KEYS, DOCUMENTS, WEIGHTS = (
@@ -80,9 +80,9 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
     counts = np.zeros((k, v), np.int32)
     rows = results.training_documents(corpus)[:]
     with (
-        whole_file(folder / STATE) as packed,
+        open_output(folder / STATE) as packed,
         gzip.GzipFile("", "wb", 6, packed, mtime=0) as state,
-        whole_file(folder / DOCUMENTS) as shares,
+        open_output(folder / DOCUMENTS) as shares,
     ):
         numbers = " ".join(map(repr, alpha.tolist()))
         head = f"#doc source pos typeindex type topic\n#alpha : {numbers}\n#beta : {beta!r}\n"
@@ -109,12 +109,12 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
                 line = "\t".join((str(number), name, *map(repr, values)))
                 shares.write(f"{line}\n".encode("utf-8", "replace"))
             tell("drawing the tokens' topics", first + len(documents), len(rows))
-    with whole_file(folder / KEYS) as file:
+    with open_output(folder / KEYS) as file:
         for topic, row in enumerate(counts):
             top_words = np.argsort(-row, kind="stable")[: request.top or v]
             words_of = "".join(f"{vocabulary[w]} " for w in top_words.tolist() if row[w])
             file.write(f"{topic}\t{alpha[topic]:.5g}\t{words_of}\n".encode())
-    with whole_file(folder / WEIGHTS) as file:
+    with open_output(folder / WEIGHTS) as file:
         for topic, row in enumerate(counts):
             lines = (
                 f"{topic}\t{word}\t{weight!r}\n"

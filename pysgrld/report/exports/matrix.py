@@ -16,8 +16,8 @@ from pysgrld.reading.labels import LABELS
 from pysgrld.reading.results import Results
 from pysgrld.report.exports import Exported, ExportRequest, Tell, drawn_from
 from pysgrld.run import jsonio
-from pysgrld.run.output_files import whole_file
-from pysgrld.run.tensors import header_of
+from pysgrld.run.output_files import open_output
+from pysgrld.run.tensors import format_header
 from pysgrld.types import Floats
 
 VOCABULARY = "vocab.txt"
@@ -69,21 +69,21 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
         rows = (np.ascontiguousarray(column) for column in phi.T[:k])
     shapes = {"topics": shape} | {name: array.shape for name, array in extra_arrays.items()}
     described = {name: {"dtype": "F32", "shape": size} for name, size in shapes.items()}
-    with whole_file(target) as file:
-        file.write(header_of(described) if one_file else _npy_header(shape))
+    with open_output(target) as file:
+        file.write(format_header(described) if one_file else _npy_header(shape))
         for done, part in enumerate(rows, 1):
             file.write(part.astype("<f4", copy=False).tobytes())
             tell("writing topics", done, shape[0])
         for array in extra_arrays.values() if one_file else ():
             file.write(array.tobytes())
     for name, array in extra_arrays.items() if not one_file else ():
-        with whole_file(folder / f"{name}.npy") as file:
+        with open_output(folder / f"{name}.npy") as file:
             file.write(_npy_header(array.shape) + array.tobytes())
-    with whole_file(folder / VOCABULARY) as file:
+    with open_output(folder / VOCABULARY) as file:
         file.write("".join(f"{word}\n" for word in results.vocabulary).encode())
     labels = results.given_names(layer)
     if labels:
-        with whole_file(folder / LABELS) as file:
+        with open_output(folder / LABELS) as file:
             file.write(jsonio.pretty({str(k): name for k, name in labels.items()}))
     return Exported(target, f"{' x '.join(f'{n:,}' for n in shape)}, {description}")
 

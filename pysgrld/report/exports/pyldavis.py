@@ -18,7 +18,7 @@ from pysgrld.report.document_pass import DOCUMENTS, drawn_blocks, drawn_steps
 from pysgrld.report.exports import Exported, ExportRequest, Tell, drawn_from
 from pysgrld.report.geometry import distances, laid_out, principal_axes
 from pysgrld.report.topic_words import best, columns
-from pysgrld.run.output_files import whole_file
+from pysgrld.run.output_files import open_output
 from pysgrld.types import Doubles, Floats, Int64s
 
 PAGE, ARGUMENTS = "ldavis.json", "pyldavis.npz"
@@ -100,7 +100,7 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
             f"word {word} of {results.path} has {longest:,} characters, and {ARGUMENTS} "
             "reserves this space for every word; build a corpus without this word (--vocab)"
         )
-    with whole_file(request.folder / ARGUMENTS) as file:
+    with open_output(request.folder / ARGUMENTS) as file:
         np.savez(
             file,
             topic_term_dists=np.ascontiguousarray(model.phi.T),
@@ -111,7 +111,7 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
         )
     page = page_data(model, vocabulary, min(request.top or len(phi), len(phi)), tell)
     target = request.folder / PAGE
-    with whole_file(target) as file:
+    with open_output(target) as file:
         for part in json.JSONEncoder(allow_nan=False).iterencode(page):
             file.write(part.encode())
     description = f"{plural(k, 'topic')}, {plural(len(theta), 'document')}"

@@ -24,7 +24,7 @@ from pysgrld.report.reported_run import diagnosed
 from pysgrld.report.sample_pass import TEN, Followed, followed
 from pysgrld.report.topic_words import names_of
 from pysgrld.report.words_over_time import words_over_time
-from pysgrld.run.output_files import whole_file
+from pysgrld.run.output_files import open_output
 from pysgrld.types import Array, Doubles, Floats, PositionsExcept
 
 #: A topic has a row in the sparse table of documents if its share is at least this.
@@ -416,7 +416,7 @@ def whole_table(
     WriteError
         If writing fails; the previous file is intact.
     """
-    with whole_file(path) as file:
+    with open_output(path) as file:
         table = TABLES[format](file, columns)
         try:
             yield table

@@ -8,7 +8,7 @@ from typing import Any
 
 from pysgrld.errors import plural
 from pysgrld.models.options import option_text
-from pysgrld.options.common import spelled
+from pysgrld.options.common import format_value
 from pysgrld.report.reported_run import Section
 
 
@@ -21,7 +21,7 @@ class RunMethod(Section):
         usual = config.get("defaults")
         usual = set(usual) if isinstance(usual, list) else set()
         options = [
-            [option_text(name), _text(spelled(name, value)), name not in usual]
+            [option_text(name), _text(format_value(name, value)), name not in usual]
             for name, value in config.get("options", {}).items()
             if value is not None
         ]
