@@ -86,11 +86,12 @@ function dotMap({ tell, open, say }) {
 
   /** Places the names of topics at their densest points, the heaviest topic first; each name moves up or down to a free place. */
   function placeNames() {
-    const taken = [], most = width < 520 ? 9 : DOTS.most;
+    const taken = [], most = width < 520 ? 9 : DOTS.most, pen = canvas.getContext("2d");
+    pen.font = `650 13px ${getComputedStyle(names).fontFamily}`;
     const wanted = report.topics.filter((t) => t.spot && !t.hardly && (lit.topic === null || t.id === lit.topic));
     const heavy = sorted(wanted, (t) => t.mostly || 0, false).slice(0, most);
     names.replaceChildren(...heavy.map((t) => {
-      const text = short(briefName(t), 30), half = (text.length * (width < 520 ? 6.6 : 7.4) + 10) / 2;
+      const text = short(briefName(t), 30), half = (pen.measureText(text).width + 12) / 2;
       const middle = DOTS.margin + t.spot[0] * inner(width) * view.scale + view.x;
       let y = DOTS.margin + t.spot[1] * inner(height) * view.scale + view.y;
       if (middle < 0 || middle > width || y < 0 || y > height) return "";
