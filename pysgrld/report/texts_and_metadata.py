@@ -174,7 +174,7 @@ def lend_metadata(results: Results, path: str, folder: Path, note: Log) -> None:
 
 def _with_metadata(results: Results, corpus: Corpus, path: str, added: AddedFiles) -> About:
     """Return titles and columns of a corpus's documents, joined with a metadata file."""
-    of_documents = dict.fromkeys(("id-field", "header-line", "sheet"))
+    of_documents = dict.fromkeys(("chunk", "id-field", "header-line", "sheet"))
     asked: dict[str, Any] = {"metadata": path, "quote": "auto", **of_documents}
     for name in ("missing", "date-format"):
         asked[name] = results.options.plain().get(name)

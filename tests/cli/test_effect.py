@@ -234,6 +234,24 @@ def test_topics_and_exports_take_columns_of_a_file(of_table, tmp_path):
     assert [row["party"] for row in rows[:3]] == ["right", "left", "right"]
 
 
+def test_a_file_has_columns_of_books_that_were_split_into_pieces(tmp_path):
+    """Red with: the stored pieces read as texts to split again, which is refused."""
+    rng, books, run = np.random.default_rng(1), tmp_path / "books", str(tmp_path / "run")
+    books.mkdir()
+    for name in ("1811_a", "1815_b"):
+        text = " ".join(f"word{i}." for i in rng.integers(0, 30, 900).tolist())
+        (books / f"{name}.txt").write_text(text + "\n")
+    table = tmp_path / "houses.csv"
+    table.write_text("file,house\n1811_a,egerton\n1815_b.txt,murray\n")
+    quick = ["--algo", "ovb", "-k", "2", "--iterations", "3", "--max-df", "1.0", "--chunk", "100"]
+    typed = ["train", str(books), "--out", run, "-q", *quick]
+    assert CliRunner().invoke(main, typed).exit_code == 0
+    typed = ["topics", run, "--by", "house", "--json", "-q", "--metadata", str(table)]
+    shares = CliRunner().invoke(main, typed)
+    assert shares.exit_code == 0, shares.output
+    assert json.loads(shares.stdout)["groups"]["levels"] == ["egerton", "murray"]
+
+
 def test_a_page_groups_by_them_and_keeps_its_texts(of_table, tmp_path):
     """Red with: words alone of documents whose columns another file lends."""
     facts = tmp_path / "facts.json"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from listeners import Lines
@@ -27,6 +29,24 @@ def test_a_missing_text_is_named(missing, kind):
         UsageError, match=r"^X\[5\] is .*, which is not a text; leave it out, or give ''"
     ):
         LDA(2, max_iter=2).fit(texts)
+
+
+@pytest.mark.parametrize(
+    ("x", "problem"),
+    [
+        ((text for text in TEXTS), r"^X is a generator or file, .* give list\(X\)$"),
+        (map(str.upper, TEXTS), "^X is a generator or file"),
+        (set(TEXTS), "^X is a set, whose documents have no order; give a list$"),
+        (dict.fromkeys(TEXTS, 1), r"^X is a dictionary; .* list\(X\.values\(\)\)$"),
+        (Path("x.txt"), "^X is a path; give the texts in the file, or train with sgmc train FILE$"),
+        ([["a", "b"], None], r"^X\[1\] is None, which is not a list of tokens"),
+        ([["a", "b"], ["b", 3]], r"^X\[1\]\[1\] is 3, which is not a token; leave it out$"),
+    ],
+)
+def test_the_kind_of_a_wrong_collection_is_named(x, problem):
+    """Red with: "X is not a matrix of numbers"; a set, whose order differs between processes."""
+    with pytest.raises(UsageError, match=problem):
+        LDA(2, max_iter=2).fit(x)
 
 
 def test_one_text_is_not_a_list_of_texts():
@@ -102,6 +122,7 @@ def test_rows_of_metadata_may_call_files_without_their_suffix(field, tmp_path):
 
 
 def test_metadata_that_match_no_document_show_an_id_of_each_side(tmp_path):
+    """Red with: the document's side alone, if no column has ids."""
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / "001_smith.txt").write_text("mice sleep\n")
     (tmp_path / "m.csv").write_text("file,year\nsmith,2001\n")
@@ -109,6 +130,9 @@ def test_metadata_that_match_no_document_show_an_id_of_each_side(tmp_path):
     sides = "the first such document is '001_smith.txt', and the first row without a document is 'smith'"
     with pytest.raises(CorpusError, match=sides):
         build(tmp_path, tmp_path / "texts", **options, id_field="file")
+    (tmp_path / "two.csv").write_text("book,year\nsmith,2001\njones,2002\n")
+    with pytest.raises(CorpusError, match=r"document 1 is '001_smith\.txt'; row 1 has 'smith'"):
+        build(tmp_path, tmp_path / "texts", metadata=str(tmp_path / "two.csv"))
     with pytest.raises(
         CorpusError, match=r"'name' .*, so rows cannot be matched .* another field: 'file', 'year'"
     ):

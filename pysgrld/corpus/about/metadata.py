@@ -120,7 +120,7 @@ class Metadata:
         names = _Names(documents, ids)
         key = (ID, "") if self.named else self._key(columns, names, rows)
         if key is None:
-            self._check_order(names, rows)
+            self._check_order(columns, names, rows)
             row_blocks = self._by_place(documents, rows)
         else:
             row_blocks = self._by_id(columns[key][0], names, rows)
@@ -178,7 +178,12 @@ class Metadata:
                 )
             yield np.where(positions < self.collector.documents, positions, -1)
 
-    def _check_order(self, names: _Names, rows: Rows) -> None:
+    def _check_order(
+        self,
+        columns: Mapping[tuple[str, str], tuple[SpelledColumn, str | None]],
+        names: _Names,
+        rows: Rows,
+    ) -> None:
         """Raise an error unless rows can be matched to documents by their order.
 
         This check is made before rows are matched to documents by their order.
@@ -209,7 +214,11 @@ class Metadata:
                 "the first line was read as column names; if it is data, put a line of "
                 "column names before it"
             )
-        example = "" if first is None else f" (the first document is {first.called[0][:60]!r})"
+        example = ""
+        if first is not None and size:
+            column, _ = next(iter(columns.values()))
+            value = _values(column, np.zeros(1, np.int64))[0].decode(errors="replace")
+            example = f" (document 1 is {first.called[0][:60]!r}; row 1 has {value[:60]!r})"
         raise CorpusError(
             "rows cannot be matched to documents: no column has ids or file names, and the "
             f"table has {plural(size, 'row')}, but {plural(read, 'document')} were read, "
