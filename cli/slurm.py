@@ -362,10 +362,11 @@ def _doubts(job: Job, args: tuple[str, ...]) -> Iterator[str]:
     with contextlib.suppress(SgmcError), Mute(quiet=True) as screen:
         needs = estimate(request, screen, ranks)
         if needs.threads > needs.useful_threads:
+            larger = needs.enough_documents > needs.minibatch
             yield (
                 f"--cpus {job.cpus}: {needs.minibatch:,} documents in each iteration keep only "
                 f"{plural(needs.useful_threads, 'processor')} per process busy; give fewer "
-                f"--cpus, or --minibatch {needs.enough_documents}"
+                f"--cpus{f', or --minibatch {needs.enough_documents}' if larger else ''}"
             )
         allowed, here = _bytes(job.memory), needs.bytes * (job.ranks or 1)
         if allowed is not None and here > allowed:

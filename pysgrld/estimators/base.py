@@ -25,7 +25,7 @@ from pysgrld.estimators.inputs import as_documents, column_names, counts_in
 from pysgrld.estimators.words import known_documents, unknown_documents
 from pysgrld.models.table import find_model
 from pysgrld.options.parse import SMALLEST
-from pysgrld.options.peers import METHODS_OF_PEERS, hint, peer
+from pysgrld.options.peers import ATTRIBUTES, METHODS_OF_PEERS, hint, peer
 from pysgrld.samplers.table import sampler_options
 from pysgrld.types import Array, Documents
 
@@ -176,7 +176,7 @@ class Estimator(ABC):
                 If there is no such attribute, or the property of this name raised an error.
             """
             method, note = METHODS_OF_PEERS.get(name, ("", ""))
-            if method and (hasattr(type(self), method) or method == "components_"):
+            if method and (hasattr(type(self), method) or method in ATTRIBUTES):
                 raise AttributeError(f"use {method} instead of {name}{note and ': '}{note}")
             if note and not method:
                 raise AttributeError(f"sgmc has no {name}: {note}")

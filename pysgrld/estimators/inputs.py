@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -269,8 +270,8 @@ def _numbers(x: Any) -> Array:
         raise UsageError(
             "X is a single text; give a list of texts, or counts with one row for each document"
         )
-    if missing := _missing_text(x):
-        raise UsageError(missing)
+    if advice := _of_wrong_kind(x) or _missing_text(x):
+        raise UsageError(advice)
     if (names := column_names(x)) is not None:
         raise UsageError(
             "X is a table whose columns are not numbers; give the column of texts, such as "
@@ -280,6 +281,19 @@ def _numbers(x: Any) -> Array:
         f"{problem}; give a list of texts, or a matrix of counts (documents x words), such as "
         "that of scikit-learn's CountVectorizer"
     )
+
+
+def _of_wrong_kind(x: Any) -> str | None:
+    """Return a message if X is a collection without an order, or if it is no collection."""
+    if isinstance(x, Iterator):
+        return "X is a generator or file, which can be read only once; give list(X)"
+    if isinstance(x, Set):
+        return "X is a set, whose documents have no order; give a list"
+    if isinstance(x, Mapping):
+        return "X is a dictionary; give a list of its documents, such as list(X.values())"
+    if isinstance(x, os.PathLike):
+        return "X is a path; give the texts in the file, or train with sgmc train FILE"
+    return None
 
 
 def _refuse_masked(x: Any) -> None:
@@ -293,20 +307,34 @@ def _refuse_masked(x: Any) -> None:
 
 
 def _missing_text(x: Any) -> str | None:
-    """Return a message about a value that is not text, if X has both texts and other values."""
+    """Return a message about a value that is no text (or token), if X also has texts (or tokens)."""
     if getattr(x, "ndim", 1) != 1 or not hasattr(x, "__iter__"):
         return None
-    values = list(x)
-    if not any(isinstance(value, str) for value in values):
-        return None
-    place = next((i for i, value in enumerate(values) if not isinstance(value, str)), None)
+    documents = list(x)
+    if not any(isinstance(document, str) for document in documents):
+        return _missing_token(documents)
+    place = next((i for i, value in enumerate(documents) if not isinstance(value, str)), None)
     if place is None:
         return None
-    shown = repr(values[place])[:40]
-    if isinstance(values[place], list | tuple):
+    shown = repr(documents[place])[:40]
+    if isinstance(documents[place], list | tuple):
         return f"X[{place}] is {shown}, but other documents are texts; give texts or tokens for all"
     fill = ", as X.fillna('') does" if hasattr(x, "fillna") else ""
     return f"X[{place}] is {shown}, which is not a text; leave it out, or give ''{fill}"
+
+
+def _missing_token(documents: Sequence[Any]) -> str | None:
+    """Return a message about a value that is no token, if a list of the documents has tokens."""
+    lists = [document for document in documents if isinstance(document, list | tuple)]
+    if not any(isinstance(token, str) for tokens in lists for token in tokens):
+        return None
+    for i, tokens in enumerate(documents):
+        if not isinstance(tokens, list | tuple):
+            return f"X[{i}] is {repr(tokens)[:40]}, which is not a list of tokens; give [] instead"
+        for j, token in enumerate(tokens):
+            if not isinstance(token, str):
+                return f"X[{i}][{j}] is {repr(token)[:40]}, which is not a token; leave it out"
+    return None
 
 
 def _check_shape(shape: Sequence[int]) -> None:

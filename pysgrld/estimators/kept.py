@@ -352,7 +352,13 @@ class KeptModel(Framed):
                 "this model has no topic shares of documents, so effects cannot be estimated; "
                 "use another model"
             )
-        columns = {str(name): with_days(list(data[name])) for name in data}
+        if not isinstance(data, Mapping) and not hasattr(data, "columns"):
+            raise UsageError(
+                "data: wanted a table with named columns, such as a DataFrame, or "
+                f'{{"party": parties}}, found a {type(data).__name__}'
+            )
+        names = getattr(data, "columns", data)
+        columns = {str(name): with_days(list(data[name])) for name in names}
         for name, values in columns.items():
             if len(values) != len(documents):
                 raise UsageError(

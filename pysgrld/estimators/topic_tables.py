@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import tempfile
+import textwrap
+import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -81,6 +83,10 @@ class TopicTables(KeptModel):
         """
         self._check_fitted()
         k = len(self.components_)
+        if not isinstance(names, Mapping):
+            raise UsageError(
+                f'names: wanted names by topic, such as {{0: "taxes"}}, found {repr(names)[:40]}'
+            )
         for row, name in names.items():
             if not is_whole(row, 0, k - 1):
                 raise UsageError(f"names: topics are 0 to {k - 1}, found {row!r}")
@@ -407,6 +413,8 @@ class TopicTables(KeptModel):
 
         module = library("pandas", "topics_over_time")
         documents = self._documents_like(X)
+        if isinstance(times, str) or not hasattr(times, "__iter__"):
+            raise UsageError(f"times: wanted the time of each document, found {repr(times)[:40]}")
         times = list(times)
         if len(times) != len(documents):
             raise UsageError(
@@ -514,9 +522,12 @@ def _ordered(times: list[Any], module: Any) -> tuple[Column, list[Any]]:
     """
     if any(isinstance(time, str) for time in times):
         try:
-            times = list(module.to_datetime(module.Series(times, dtype=object)))
+            # pandas warns if the texts have several forms; it then reads each by itself.
+            with warnings.catch_warnings(action="ignore", category=UserWarning):
+                times = list(module.to_datetime(module.Series(times, dtype=object)))
         except (ValueError, TypeError) as error:
-            raise UsageError(f"times: neither dates nor numbers: {error}") from None
+            reason = textwrap.shorten(str(error), 160, placeholder=" ...")
+            raise UsageError(f"times: neither dates nor numbers: {reason}") from None
     times = [None if time is None or time != time else time for time in with_days(times)]
     known = [time for time in times if time is not None]
     if all(isinstance(time, np.datetime64) for time in known):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -184,7 +184,7 @@ def bags_in(x: Any) -> list[list[tuple[int, int]]] | None:
 
 def _rows_of(x: Any) -> Iterable[Any]:
     """Return X if it is a sequence of documents; for a matrix, table or text, return ()."""
-    if isinstance(x, str | bytes | Documents | Mapping) or getattr(x, "ndim", 1) != 1:
+    if isinstance(x, str | bytes | Documents | Mapping | Set) or getattr(x, "ndim", 1) != 1:
         return ()
     if hasattr(x, "columns") or not (hasattr(x, "__len__") and hasattr(x, "__iter__")):
         return ()

@@ -16,6 +16,7 @@ from pysgrld.options.parse import choice
 
 _SETTLED = "without it, training ends when held-out perplexity has converged"
 _RUN = "the run's folder is the model"
+_WITH_TEXTS = "it needs the documents as an argument"
 _COUNTED = "sgmc counts words and uses no embeddings"
 
 
@@ -268,49 +269,86 @@ MODELS_OF_PEERS = {
 }
 
 
+#: Attributes of models that are not attributes of their classes.
+ATTRIBUTES = ("components_", "feature_names_in_", "n_components")
+
 #: Methods of other tools' models. Each value is the name of sgmc's method, or "" if sgmc has none,
 #: and a remark for the user.
 METHODS_OF_PEERS = {
     **dict.fromkeys(("get_topic_info", "top_topics", "summary"), ("summary_frame", "")),
-    "show_topics": ("topics_frame", ""),
+    **dict.fromkeys(("show_topics", "get_topic_terms"), ("topics_frame", "")),
     **dict.fromkeys(
-        ("get_topic", "get_topics", "show_topic", "print_topic", "print_topics", "get_topic_words"),
+        (
+            *("get_topic", "get_topics", "show_topic", "print_topic", "print_topics"),
+            *("get_topic_words", "labelTopics", "topic_representations_", "topic_words"),
+        ),
         ("top_words", "topics_frame also has their probabilities"),
     ),
-    **dict.fromkeys(("topic_word_", "get_topic_word_dist"), ("components_", "")),
+    **dict.fromkeys(
+        ("topic_word_", "get_topic_word_dist", "exp_dirichlet_component_", "beta", "phi"),
+        ("components_", ""),
+    ),
+    "get_term_topics": ("components_", "a column is a word of feature_names_in_"),
+    **dict.fromkeys(
+        ("vocabulary_", "id2word", "used_vocabs", "vocab"), ("feature_names_in_", "the words")
+    ),
+    **dict.fromkeys(("k", "num_topics", "n_topics", "nr_topics"), ("n_components", "")),
     **dict.fromkeys(("get_topic_freq", "topic_sizes_", "get_count_by_topics"), ("shares_", "")),
     **dict.fromkeys(("topic_labels_", "generate_topic_labels"), ("names_", "")),
-    "get_coherence_per_topic": ("coherence_", ""),
-    "get_document_info": ("documents_frame", "it needs the documents as an argument"),
     **dict.fromkeys(
-        ("get_document_topics", "approximate_distribution", "get_topic_dist", "infer"),
+        ("get_coherence_per_topic", "get_coherence", "coherence", "coherence_score"),
+        ("coherence_", ""),
+    ),
+    "get_document_info": ("documents_frame", _WITH_TEXTS),
+    **dict.fromkeys(
+        ("get_document_topics", "approximate_distribution", "get_topic_dist", "infer", "inference"),
         ("transform", ""),
     ),
-    **dict.fromkeys(("visualize_barchart", "visualize_term_rank"), ("plot_topics", "")),
+    **dict.fromkeys(("doc_topic_", "theta", "gamma"), ("transform", _WITH_TEXTS)),
     **dict.fromkeys(
-        ("predict", "fit_predict", "probabilities_", "get_topics_probs"),
+        ("visualize_barchart", "visualize_term_rank", "plot", "plot_model"), ("plot_topics", "")
+    ),
+    **dict.fromkeys(
+        ("predict", "predict_proba", "fit_predict", "probabilities_", "get_topics_probs"),
         ("transform", "each document has shares of all topics"),
     ),
     "labels_": ("transform", "the topic with the greatest share is transform(X).argmax(axis=1)"),
-    "visualize_distribution": ("documents_frame", "its rows can be plotted"),
-    "representative_docs_": ("representative_documents", "it needs the documents as an argument"),
-    "get_topic_terms": ("topics_frame", ""),
-    "hierarchical_topics": ("", "train DeepLDA, and show its layers with sgmc topics RUN --tree"),
+    **dict.fromkeys(
+        ("visualize_distribution", "visualize_approximate_distribution"),
+        ("documents_frame", "its rows can be plotted"),
+    ),
+    **dict.fromkeys(
+        ("representative_docs_", "get_representative_docs", "findThoughts"),
+        ("representative_documents", _WITH_TEXTS),
+    ),
+    **dict.fromkeys(
+        ("hierarchical_topics", "get_topic_tree"),
+        ("", "train DeepLDA, and show its layers with sgmc topics RUN --tree"),
+    ),
     **dict.fromkeys(("set_topic_labels", "custom_labels_"), ("set_names", "")),
     "update_topics": ("", "top_words(order=...) lists the words of topics in another order"),
     "reduce_outliers": ("", "no document is an outlier, since each has shares of all topics"),
-    "topics_per_class": ("effect", "as effect(X, '~ class', data)"),
-    "log_perplexity": ("perplexity", ""),
-    "update": ("partial_fit", ""),
-    "reduce_topics": ("", "fit again with a smaller n_components"),
-    "merge_topics": ("", "fit again with a smaller n_components"),
-    "find_topics": ("", "save(RUN), then sgmc topics RUN --word WORD"),
-    "get_representative_docs": (
-        "representative_documents",
-        "it needs the documents as an argument",
-    ),
+    "delete_topics": ("", "fit again with other stop words, or leave rows out of the tables"),
     **dict.fromkeys(
-        ("visualize_topics", "visualize_documents", "visualize_heatmap", "visualize_hierarchy"),
+        ("topics_per_class", "visualize_topics_per_class", "estimateEffect"),
+        ("effect", "as effect(X, '~ class', data)"),
+    ),
+    "visualize_topics_over_time": ("topics_over_time", "its rows can be plotted"),
+    **dict.fromkeys(("log_perplexity", "bound", "bound_", "ll_per_word"), ("perplexity", "")),
+    **dict.fromkeys(("update", "merge_models"), ("partial_fit", "")),
+    **dict.fromkeys(("train", "add_doc"), ("fit", "it takes the list of all texts")),
+    "make_doc": ("transform", "it takes a list of texts"),
+    **dict.fromkeys(("save_model", "push_to_hf_hub"), ("save", "it writes a folder")),
+    **dict.fromkeys(
+        ("reduce_topics", "merge_topics"), ("", "fit again with a smaller n_components")
+    ),
+    "find_topics": ("", "save(RUN), then sgmc topics RUN --word WORD"),
+    **dict.fromkeys(
+        (
+            *("visualize_topics", "visualize_documents", "visualize_heatmap", "visualize"),
+            *("visualize_hierarchy", "visualize_hierarchical_documents", "topicCorr", "toLDAvis"),
+            "visualize_document_datamap",
+        ),
         ("report", "report() returns a web page with these pictures, report().html"),
     ),
 }

@@ -124,12 +124,14 @@ def test_speed_up_has_the_ceiling_of_the_page_on_performance():
 
 
 def test_slurm_warns_of_what_does_not_fit(corpus, monkeypatch):
-    """Red without each of the warnings; with one of a job that fits."""
+    """Red without each warning; with one of a job that fits, or the same minibatch as advice."""
     monkeypatch.chdir(corpus)
     job = ("slurm", "--time", "1h", "--mem")
     many = typed(*job, "20M", "--cpus", 64, "--", "train", "built", "-k", 5)
     assert "--mem 20M: training needs about" in many.stderr
     assert "--cpus 64: " in many.stderr
+    whole = typed(*job, "2G", "--cpus", 64, "--", "train", "built", "-k", 5, "--minibatch", 270)
+    assert whole.stderr.splitlines()[0].endswith(" busy; give fewer --cpus")
     fits = typed(*job, "2G", "--cpus", 1, "--", "train", "built", "-k", 5)
     assert "warning" not in fits.stderr
     raw = typed(*job, "2G", "--nodes", 2, "--", "train", "--mpi", "texts.txt")

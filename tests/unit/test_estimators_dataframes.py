@@ -90,6 +90,7 @@ def test_topics_have_the_names_that_the_user_gave(tmp_path):
         assert model.partial_fit(FRAME[:9]).names_[1] == "Taxes"
     for names, message in (
         ({3: "a"}, "names: topics are 0 to 2, found 3"),
+        (["health"], "wanted names by topic, such as {0: \"taxes\"}, found \\['health'\\]"),
         ({0: " "}, "the name of topic 0 must be a text of 1 to 200 characters, found ' '"),
     ):
         with pytest.raises(UsageError, match=message):
@@ -220,6 +221,9 @@ def test_dates_are_numbers_of_years(fitted, kind):
 def test_effects_that_nothing_can_be_told_of_are_refused(fitted):
     with pytest.raises(UsageError, match="column x of data has 2 rows, but X has 60"):
         fitted.effect(COUNTS, "~ x", {"x": [1, 2]})
+    for data in (pd.Series(range(60)), [1, 2]):
+        with pytest.raises(UsageError, match=f"table with named .* a {type(data).__name__}$"):
+            fitted.effect(COUNTS, "~ x", data)
     with pytest.raises(UsageError, match="no column 'y'; the columns are 'x'"):
         fitted.effect(COUNTS, "~ y", {"x": range(60)})
     vectors = np.eye(18)[np.arange(60) % 18]
@@ -353,6 +357,9 @@ def test_topics_over_time_are_mean_shares_of_each_period(dated):
     [
         (["2010"], "times has 1 value, but X has 60 documents"),
         (["soon"] * 60, "times: neither dates nor numbers"),
+        (["no date " * 99] * 60, r"^times: neither dates nor numbers: .{,160}$"),
+        (None, "times: wanted the time of each document, found None"),
+        ("date", "times: wanted the time of each document, found 'date'"),
         ([2010, object()] * 30, "times: wanted dates or numbers"),
     ],
 )

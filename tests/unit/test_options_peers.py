@@ -177,14 +177,18 @@ def test_answers_to_models_name_commands_and_options_that_exist():
 
 def test_methods_of_peers_are_answered_with_ours():
     """Red with: a counterpart that no model has; an unfitted model's message lost."""
-    from pysgrld.options.peers import METHODS_OF_PEERS
+    from pysgrld.options.peers import ATTRIBUTES, METHODS_OF_PEERS
 
+    model = LDA(2, algo="ovb", max_iter=2, holdout=0).fit([["a", "b"], ["b", "c"]])
+    assert all(hasattr(model, name) for name in ATTRIBUTES)
     model = LDA()
     for name, (method, _) in METHODS_OF_PEERS.items():
         assert not hasattr(model, name)
-        assert not method or hasattr(LDA, method) or method == "components_", name
+        assert not method or hasattr(LDA, method) or method in ATTRIBUTES, name
     with pytest.raises(AttributeError, match=r"^use summary_frame instead of get_topic_info$"):
         model.get_topic_info()
+    with pytest.raises(AttributeError, match=r"^use n_components instead of num_topics$"):
+        _ = model.num_topics
     with pytest.raises(AttributeError, match="sgmc has no reduce_topics: fit again with a smaller"):
         model.reduce_topics(5)
     with pytest.raises(AttributeError, match="'LDA' object has no attribute 'nonsense'"):
