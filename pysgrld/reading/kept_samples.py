@@ -18,6 +18,7 @@ from pysgrld.models.samples import TOP_WORDS, look_up_words, n_top_words
 from pysgrld.reading import run_record
 from pysgrld.reading.intervals import Interval, interval
 from pysgrld.run import Checkpoint, RunDirectory, list_checkpoints
+from pysgrld.run.tensors import TOLERANCE
 from pysgrld.types import Array, Floats, Int64s
 
 
@@ -163,6 +164,11 @@ class KeptSamples:
             raise CheckpointError(
                 f"{place}: refers to a word beyond the {v:,} words of the vocabulary"
             )
+        total = sample["phi"].sum(axis=1, dtype=np.float64)
+        off = (total <= 0.0) | (total > 1.0 + TOLERANCE)
+        if off.any():
+            k = int(off.argmax())
+            raise CheckpointError(f"{place}: the top words of topic {k} sum to {total[k]:g}")
         if self.population is None:
             return sample
         words = sample["words"].astype(np.int64)

@@ -16,6 +16,7 @@ from pysgrld.errors import CheckpointError
 from pysgrld.models import samples
 from pysgrld.models.dtm.resolved import DynamicOptions
 from pysgrld.options import common as options_common
+from pysgrld.reading.kept_samples import KeptSamples
 from pysgrld.reading.results import Results
 from pysgrld.reading.run_record import model_and_options
 from pysgrld.run import RunDirectory, jsonio
@@ -303,4 +304,28 @@ def test_a_sample_of_counts_that_lacks_an_array_is_named(name, trials):
     del sample[name]
     with pytest.raises(CheckpointError, match="do not fit the model"):
         samples.sample_conditional(sample, block, 1, 0)
+    trials()
+
+
+@pytest.mark.row(78)
+@pytest.mark.parametrize("value", [0.0, 0.6])
+def test_top_words_that_no_topic_can_have_are_named(value, trials):
+    """Red with: a mean of rows that sum to 0, which `diagnose` matched without end."""
+    sample = {"words": np.array([[0, 1]] * 2), "phi": np.array([[0.4, 0.3], [value] * 2], "f4")}
+    results = SimpleNamespace(
+        run=SimpleNamespace(
+            samples=SimpleNamespace(
+                read=lambda *_, **__: sample,
+                path=lambda *_, **__: "top-words-step-4",
+                verify=lambda *_, **__: None,
+            )
+        ),
+        vocabulary=("a", "b"),
+        fitted=SimpleNamespace(layers=(2,)),
+        population=None,
+    )
+    with pytest.raises(CheckpointError, match=f"the top words of topic 1 sum to {2 * value:g}"):
+        KeptSamples.read_slim(results, 4)
+    sample["phi"][1] = 0.1
+    assert KeptSamples.read_slim(results, 4) is sample
     trials()
