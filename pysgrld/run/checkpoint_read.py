@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 _warned: set[Path] = set()
 
 #: Name of the format in manifests, and the version of its layout.
-FORMAT, SCHEMA = "sgmc-checkpoint", 1
+FORMAT, SCHEMA = "sgmc-checkpoint", 2
 
 MANIFEST = "manifest.json"
 STATE = "state.safetensors"

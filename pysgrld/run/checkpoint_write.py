@@ -107,7 +107,7 @@ def commit(
     manifest: dict[str, Any] = {
         "format": FORMAT,
         "schema": SCHEMA,
-        "min_reader": 1,
+        "min_reader": SCHEMA,
         "sgmc": RELEASE,
         "written": jsonio.utc_now(),
         "step": step,
@@ -125,11 +125,11 @@ def commit(
     fail_point("checkpoint.mkdir")
     temporary.mkdir()
     try:
-        written = {STATE: write_new(temporary / STATE, encode(arrays), "state")}
+        written = {STATE: write_new(temporary / STATE, encode(arrays, compress=True), "state")}
         if training:
             path = temporary / TRAINING
             written[TRAINING] = _link(path, training) or write_new(
-                path, encode(training), "training"
+                path, encode(training, compress=True), "training"
             )
         manifest["files"] = {name: file._asdict() for name, file in written.items()}
         manifest.update(tables())
@@ -155,7 +155,7 @@ def _link(path: Path, arrays: Mapping[str, Array]) -> Written | None:
     removed or either is copied. Return None, without a file, if there is no equal file or the file
     system has no links.
     """
-    found = written_form(encode(arrays))
+    found = written_form(encode(arrays, compress=True))
     for _, folder in checkpoint_folders(path.parent.parent.parent):
         with contextlib.suppress(DamagedError, CheckpointError, OSError):
             for name, file in digests(read_manifest(folder), "files").items():

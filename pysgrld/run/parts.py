@@ -103,7 +103,7 @@ class StoredParts:
                 fsync_folder(self.folder.parent, _POINT)
             remove_stale(self.folder, "stale")
             temporary = self.folder / temporary_name(_POINT)
-            written = write_new(temporary, encode(arrays), _POINT)
+            written = write_new(temporary, encode(arrays, compress=True), _POINT)
             name = f"part-{number:04d}-step-{step:08d}-{written.sha256}.safetensors"
             rename(temporary, self.folder / name, _POINT)
             for path in earlier:

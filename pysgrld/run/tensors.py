@@ -6,6 +6,9 @@ Any safetensors reader can open these files. This module writes them without the
 and flush the bytes on the way, without a second copy of the arrays in memory. It reads them without
 the library, to check the header against the file size first, and because the library accepts
 changed data. Names are sorted and the file has nothing else, so equal arrays give equal bytes.
+
+Checkpoints compress large arrays (`pysgrld.run.packing`). The tensor of such an array has the bytes
+of its frame, and the metadata of the header have the array's type and shape.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ import numpy as np
 from pysgrld.errors import CheckpointError
 from pysgrld.run import jsonio
 from pysgrld.run.files import PIECE, Buffer, Written, open_regular, read_into
+from pysgrld.run.packing import MOST, compute_packed_size, pack, unpack
 from pysgrld.types import Array, Condition, Invariant, is_prior
 
 MAX_HEADER = 16 << 20
@@ -58,19 +62,27 @@ _DTYPES = {
 }
 _CODES = {dtype: code for code, dtype in _DTYPES.items()}
 
+#: Key of a header's metadata: type and lengths of axes of each compressed array, by name.
+_METADATA = "__metadata__"
+_FORM = re.compile(r"([A-Z0-9]{2,4})((?: \d{1,19})+)")
+
 
 class DamagedError(Exception):
     """Error for a file that was changed after it was written; it names file and failed check."""
 
 
 class Tensor(NamedTuple):
-    """Position of an array in a file; `start` and `stop` count bytes after the header."""
+    """Position of an array in a file; `start` and `stop` count bytes after the header.
+
+    `packed` is True if these bytes are a compressed array, of which `dtype` and `shape` are known.
+    """
 
     name: str
     dtype: str
     shape: tuple[int, ...]
     start: int
     stop: int
+    packed: bool = False
 
 
 class TensorHeader(NamedTuple):
@@ -104,20 +116,30 @@ def describe(arrays: Mapping[str, Array]) -> dict[str, dict[str, Any]]:
     return described
 
 
-def format_header(described: Mapping[str, Mapping[str, Any]]) -> bytes:
+def format_header(
+    described: Mapping[str, Mapping[str, Any]], sizes: Mapping[str, int] = MappingProxyType({})
+) -> bytes:
     """Return the header of a file; the arrays must follow the header in the given order.
 
     Parameters
     ----------
     described : mapping
         For each name, ``dtype`` (its code in the format) and ``shape``.
+    sizes : mapping, optional
+        Sizes in bytes of compressed arrays, by name.
 
     Returns
     -------
     bytes
         The length of the header as 8 bytes, and the header.
     """
-    header, position = {}, 0
+    header: dict[str, Any] = {}
+    position = 0
+    if sizes:
+        forms = {name: (described[name]["dtype"], *described[name]["shape"]) for name in sizes}
+        header[_METADATA] = {name: " ".join(map(str, form)) for name, form in forms.items()}
+        frames = {name: {"dtype": "U8", "shape": [size]} for name, size in sizes.items()}
+        described = {**described, **frames}
     for name, entry in described.items():
         stop = position + math.prod(entry["shape"]) * _DTYPES[entry["dtype"]].itemsize
         header[name] = {**entry, "data_offsets": [position, stop]}
@@ -129,26 +151,40 @@ def format_header(described: Mapping[str, Mapping[str, Any]]) -> bytes:
     return len(text).to_bytes(8, "little") + text
 
 
-def encode(arrays: Mapping[str, Array]) -> Iterator[memoryview]:
+def encode(arrays: Mapping[str, Array], *, compress: bool = False) -> Iterator[Buffer]:
     """Yield the bytes of a file of the given arrays, in pieces.
 
     Parameters
     ----------
     arrays : mapping
         Arrays by name.
+    compress : bool
+        True to compress large arrays. Each is compressed twice, first to know its size, so that
+        compressed arrays need no memory.
 
     Yields
     ------
-    memoryview
+    bytes or memoryview
         Header, then the buffers in the order of names.
     """
     described = describe(arrays)
-    yield memoryview(format_header(described))
+    sizes: dict[str, int] = {}
+    if compress:
+        every = {name: compute_packed_size(_to_little_endian(arrays[name])) for name in described}
+        sizes = {name: size for name, size in every.items() if size is not None}
+    yield format_header(described, sizes)
     for name in described:
-        array = np.ascontiguousarray(arrays[name])
-        array = array.astype(array.dtype.newbyteorder("<"), copy=False)
-        if array.size:
+        array = _to_little_endian(arrays[name])
+        if name in sizes:
+            yield from pack(array)
+        elif array.size:
             yield array.reshape(-1).view(np.uint8).data
+
+
+def _to_little_endian(array: Array) -> Array:
+    """Return an array as contiguous little-endian numbers."""
+    array = np.ascontiguousarray(array)
+    return array.astype(array.dtype.newbyteorder("<"), copy=False)
 
 
 def check_header(path: Path, head: bytes, size: int) -> TensorHeader:
@@ -175,6 +211,9 @@ def check_header(path: Path, head: bytes, size: int) -> TensorHeader:
         raise DamagedError(f"{path}: header: {error}") from None
     if not isinstance(content, dict) or len(content) > MAX_TENSORS:
         raise DamagedError(f"{path}: the header is not a table of at most {MAX_TENSORS} arrays")
+    forms = content.pop(_METADATA, {})
+    if not isinstance(forms, dict) or not forms.keys() <= content.keys():
+        raise DamagedError(f"{path}: the metadata of the header do not fit its arrays")
     tensors = []
     for name, entry in content.items():
         if not NAME.fullmatch(name):
@@ -199,7 +238,8 @@ def check_header(path: Path, head: bytes, size: int) -> TensorHeader:
             or offsets[1] - offsets[0] != math.prod(shape) * _DTYPES[code].itemsize
         ):
             raise DamagedError(f"{path}: the header has wrong offsets for array {name!r}")
-        tensors.append(Tensor(name, code, tuple(shape), offsets[0], offsets[1]))
+        tensor = Tensor(name, code, tuple(shape), offsets[0], offsets[1])
+        tensors.append(_describe_packed(path, tensor, forms[name]) if name in forms else tensor)
     tensors.sort(key=lambda tensor: (tensor.start, tensor.stop, tensor.name))
     position = 0
     for tensor in tensors:
@@ -212,6 +252,24 @@ def check_header(path: Path, head: bytes, size: int) -> TensorHeader:
             f"{path}: the file has {room} bytes of data, but the header records {position}"
         )
     return TensorHeader(tuple(tensors), 8 + len(head))
+
+
+def _describe_packed(path: Path, tensor: Tensor, form: Any) -> Tensor:
+    """Return a tensor of bytes as the compressed array that the metadata of the header describe."""
+    match = _FORM.fullmatch(form) if isinstance(form, str) else None
+    shape = tuple(map(int, match[2].split())) if match else ()
+    if (
+        match is None
+        or match[1] not in _DTYPES
+        or len(shape) > MAX_AXES
+        or tensor.dtype != "U8"
+        or len(tensor.shape) != 1
+        or not 0 < math.prod(shape) * _DTYPES[match[1]].itemsize <= MOST * tensor.shape[0]
+    ):
+        raise DamagedError(
+            f"{path}: the header has a wrong type or shape for compressed array {tensor.name!r}"
+        )
+    return tensor._replace(dtype=match[1], shape=shape, packed=True)
 
 
 def _read_header(path: Path, fd: int, size: int) -> tuple[TensorHeader, bytes]:
@@ -291,7 +349,7 @@ class StoredArrays(Mapping[str, Array]):
         tensor, digest = self._tensors[name], hashlib.sha256()
         try:
             array = self._read(tensor, digest.update)
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, DamagedError) as error:
             raise CheckpointError(
                 f"{self._path}: cannot be read any more ({error}); run the command again"
             ) from None
@@ -314,15 +372,24 @@ class StoredArrays(Mapping[str, Array]):
         return array
 
     def _read(self, tensor: Tensor, tell: Callable[[Buffer], None]) -> Array:
-        count = tensor.stop - tensor.start
+        dtype = _DTYPES[tensor.dtype]
+        count = math.prod(tensor.shape) * dtype.itemsize
         raw = np.empty(count + ALIGNMENT, dtype=np.uint8)
         skip = -raw.ctypes.data % ALIGNMENT
         raw = raw[skip : skip + count]
+        array = raw.view(dtype).reshape(tensor.shape)
+        if tensor.packed:
+            start, stop = (self._offset + place for place in (tensor.start, tensor.stop))
+            try:
+                unpack(self._fd, start, stop, array, tell)
+            except ValueError as error:
+                raise DamagedError(f"{self._path}: array {tensor.name!r}: {error}") from None
+            return array
         for start in range(0, count, PIECE):
             piece = raw[start : start + PIECE].data
             read_into(self._fd, piece, self._offset + tensor.start + start)
             tell(piece)
-        return raw.view(_DTYPES[tensor.dtype]).reshape(tensor.shape)
+        return array
 
 
 class JoinedArrays(ChainMap[str, Array]):
@@ -402,6 +469,8 @@ def view(path: Path) -> dict[str, Array]:
             header, _ = _read_header(path, fd, size)
         except EOFError as error:
             raise DamagedError(f"{path}: {error}") from None
+        if any(tensor.packed for tensor in header.tensors):
+            raise DamagedError(f"{path}: has compressed arrays")
         mapped = mmap.mmap(fd, size, access=mmap.ACCESS_READ)
     arrays = {}
     for tensor in header.tensors:

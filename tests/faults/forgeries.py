@@ -21,7 +21,7 @@ from pysgrld.run import jsonio
 from pysgrld.run.checkpoint_read import seal, unseal
 from pysgrld.run.files import digest_of
 from pysgrld.run.identity import identity
-from pysgrld.run.tensors import describe, encode, view
+from pysgrld.run.tensors import describe, encode, load, view
 
 #: Values that a record may have in place of any other.
 VALUES: list[Any] = [
@@ -207,13 +207,14 @@ def of_state(place: Path, rng: random.Random) -> str:
     """Forge an array in the latest checkpoint."""
     path = _manifests(place)[-1]
     state = path.with_name("state.safetensors")
-    arrays = {name: array.copy() for name, array in view(state).items()}
+    arrays = {name: array.copy() for name, array in load(state, digest_of(state)).items()}
     said = forge_arrays(arrays, rng)
-    state.write_bytes(b"".join(encode(arrays)))
+    state.write_bytes(b"".join(encode(arrays, compress=True)))
     content = unseal(path, path.read_bytes())
     content["files"][state.name] = digest_of(state)._asdict()
     training = state.with_name("training.safetensors")
-    content["tensors"] = describe(arrays | (view(training) if training.exists() else {}))
+    whole = dict(load(training, digest_of(training))) if training.exists() else {}
+    content["tensors"] = describe(arrays | whole)
     path.write_bytes(seal(content))
     return f"state: {said}"
 

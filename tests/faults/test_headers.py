@@ -52,6 +52,13 @@ LIES = {
         b"x",
     ),
     "metadata": container({"__metadata__": {"a": "b"}}),
+    "metadata no table": container({"__metadata__": [], "a": tensor()}, bytes(8)),
+    "metadata of a plain array": container(
+        {"__metadata__": {"a": "F32 2"}, "a": tensor()}, bytes(8)
+    ),
+    "metadata of a bomb": container(
+        {"__metadata__": {"a": "U8 1000000000"}, "a": tensor("U8", [8])}, bytes(8)
+    ),
     "entry no table": container({"a": 1}),
     "key missing": container({"a": {"dtype": "F32", "shape": [2]}}, bytes(8)),
     "key too many": container({"a": {**tensor(), "x": 1}}, bytes(8)),
@@ -354,7 +361,7 @@ def test_a_bad_value_under_a_valid_digest(copied, trials, value):
 @pytest.mark.row(36)
 def test_a_newer_schema_is_refused_by_name_and_left_alone(copied, trials):
     newest = checkpoints(copied)[0]
-    sign_again(newest, min_reader=2, schema=2, sgmc="9.9")
+    sign_again(newest, min_reader=3, schema=3, sgmc="9.9")
     done = train_command(copied, "--iterations", "45", code=76)
     assert "was written by sgmc 9.9 and cannot be read by sgmc" in done.stderr
     assert checkpoints(copied)[0] == newest

@@ -13,6 +13,7 @@ import pytest
 from faults_runs import (
     OPTIONS,
     Silent,
+    checkpoints,
     opened,
     result,
     stop_at,
@@ -21,9 +22,13 @@ from faults_runs import (
     train_here,
     write_corpus,
 )
+from safetensors.numpy import load_file
 
 from pysgrld.errors import CheckpointError, Interrupted, MismatchError
 from pysgrld.models.choices import Choices
+from pysgrld.run import packing
+from pysgrld.run.files import digest_of
+from pysgrld.run.tensors import load
 from pysgrld.train.request import Request
 from pysgrld.train.start import train
 
@@ -205,3 +210,24 @@ def test_stop_at_stops(whole, tmp_path):
     shutil.copy(whole / "corpus.txt", tmp_path)
     with pytest.raises(Interrupted, match="SIGUSR1: stopped after iteration 17"):
         train_here(tmp_path, stop_at(17))
+
+
+@pytest.mark.row(41)
+def test_compressed_arrays_resume_with_the_same_bits(tmp_path, trials, monkeypatch):
+    """In training and in Gibbs refinement. Red with: blocks unpacked in another order."""
+    states = {}
+    for name, least in (("plain", packing.LEAST), ("compressed", 1)):
+        monkeypatch.setattr(packing, "LEAST", least)
+        folder = tmp_path / name
+        folder.mkdir()
+        write_corpus(folder / "corpus.txt", documents=400)
+        for step in (15, 15) if least == 1 else ():  # an iteration, then a sweep
+            stopped_here(folder, step, exact_sweeps=20, holdout=50)
+        train_here(folder, exact_sweeps=20, holdout=50)
+        newest = checkpoints(folder)[0]
+        files = [newest / "state.safetensors", newest / "training.safetensors"]
+        states[name] = {n: a.tobytes() for f in files for n, a in load(f, digest_of(f)).items()}
+        stored = {n: a for f in files for n, a in load_file(f).items()}
+        assert (stored["exact.posterior.sum.phi"].dtype == "uint8") == (least == 1)
+    assert states["plain"] == states["compressed"]
+    trials()

@@ -157,10 +157,11 @@ def _chain(path: Path, without: Collection[str] = ()) -> str:
     import zstandard
 
     from pysgrld.models.samples import CELLS, TOKENS, TOPICS
-    from pysgrld.run.tensors import view
+    from pysgrld.run.files import digest_of
+    from pysgrld.run.tensors import load
 
-    training = path.with_name("training.safetensors")
-    kept = view(path) | (view(training) if training.exists() else {})
+    files = [file for file in (path, path.with_name("training.safetensors")) if file.exists()]
+    kept = {name: a for file in files for name, a in load(file, digest_of(file)).items()}
     arrays = sorted((n, a.tobytes()) for n, a in kept.items() if n not in without)
     engine = zstandard.ZstdDecompressor()
     plain = (

@@ -7,13 +7,14 @@ import string
 import tempfile
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
-from pysgrld.run import RunDirectory
+from pysgrld.run import RunDirectory, packing
 from pysgrld.run.checkpoint_read import seal, unseal
 from pysgrld.run.files import digest_of, write_new
 from pysgrld.run.identity import differences, identity
@@ -41,11 +42,11 @@ FEW = settings(max_examples=30, deadline=None, suppress_health_check=list(Health
 
 
 @FEW
-@given(ARRAYS)
-def test_any_arrays_come_back_bit_for_bit(given_arrays: dict[str, np.ndarray]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
+@given(ARRAYS, st.booleans())
+def test_any_arrays_come_back_bit_for_bit(given_arrays: dict[str, np.ndarray], few: bool) -> None:
+    with tempfile.TemporaryDirectory() as folder, patch.object(packing, "LEAST", 1):
         path = Path(folder) / "a"
-        written = write_new(path, encode(given_arrays), "test")
+        written = write_new(path, encode(given_arrays, compress=few), "test")
         assert written == digest_of(path)
         found = dict(load(path, written))
     assert found.keys() == given_arrays.keys()

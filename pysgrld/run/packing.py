@@ -1,0 +1,136 @@
+"""Lossless compression of large arrays in the files of checkpoints.
+
+An array is divided into blocks of rows. In a block, the values are ordered by column, and their
+bytes by significance: columns of padding, exponents and repeated values of a topic are then runs of
+equal bytes. All blocks of an array form one zstd frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import zstandard
+
+from pysgrld.run.files import PIECE, Buffer, read_into
+from pysgrld.types import Array
+
+#: Minimum size in bytes of a compressed array; smaller arrays have plain buffers.
+LEAST = 1 << 16
+#: Maximum ratio of compression. A reader refuses a larger ratio, so that the size of a file limits
+#: the memory for its arrays; an array that compresses better than that has a plain buffer.
+MOST = 64
+#: Size in bytes of a block, unless a single row is larger.
+_BLOCK = 1 << 20
+#: Higher levels save 1 % of a state.
+_LEVEL = 1
+#: Maximum window of a frame in bytes, for which a reader allocates memory.
+_WINDOW = 1 << 23
+
+
+def compute_packed_size(array: Array) -> int | None:
+    """Return the size of the compressed array in bytes, or None if it has a plain buffer.
+
+    Parameters
+    ----------
+    array : ndarray
+
+    Returns
+    -------
+    int or None
+    """
+    if array.nbytes < LEAST:
+        return None
+    size = sum(map(len, pack(array)))
+    return size if array.nbytes / MOST <= size < array.nbytes else None
+
+
+def pack(array: Array) -> Iterator[bytes]:
+    """Yield a zstd frame of an array, in pieces.
+
+    Parameters
+    ----------
+    array : ndarray
+        A contiguous array of little-endian numbers.
+
+    Yields
+    ------
+    bytes
+    """
+    engine = zstandard.ZstdCompressor(level=_LEVEL).compressobj(size=array.nbytes)
+    for block in _split_blocks(array):
+        columns = np.ascontiguousarray(block.T).reshape(-1).view(np.uint8)
+        planes = np.ascontiguousarray(columns.reshape(-1, array.itemsize).T)
+        yield engine.compress(planes.reshape(-1).data)
+    yield engine.flush()
+
+
+def unpack(fd: int, start: int, stop: int, array: Array, tell: Callable[[Buffer], None]) -> None:
+    """Decompress a frame of a file into an array.
+
+    Parameters
+    ----------
+    fd : int
+        Descriptor of the open file.
+    start, stop : int
+        Position of the frame in bytes.
+    array : ndarray
+        A contiguous array, which is overwritten.
+    tell : callable
+        Takes all bytes of the frame, in pieces.
+
+    Raises
+    ------
+    ValueError
+        If the frame is damaged, or does not have the size of the array.
+    OSError, EOFError
+        If the file cannot be read, or is too short.
+    """
+    source: Any = _Part(fd, start, stop, tell)
+    engine = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
+    try:
+        with engine.stream_reader(source, read_size=_BLOCK) as reader:
+            for block in _split_blocks(array):
+                planes = np.empty((array.itemsize, block.size), np.uint8)
+                _fill(reader.readinto, planes.reshape(-1).data)
+                columns = np.ascontiguousarray(planes.T).reshape(-1).view(array.dtype)
+                block[...] = columns.reshape(block.shape[::-1]).T
+            if reader.read(1):
+                raise ValueError("the frame is longer than the array")
+    except zstandard.ZstdError as error:
+        raise ValueError(f"the frame cannot be decompressed ({error})") from None
+    while source.read(PIECE):
+        pass  # `tell` takes bytes after the end of the frame, too.
+
+
+class _Part:
+    """Part of a file, which passes all bytes that are read to ``tell``."""
+
+    def __init__(self, fd: int, start: int, stop: int, tell: Callable[[Buffer], None]) -> None:
+        self._fd, self._start, self._stop, self._tell = fd, start, stop, tell
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes, at most ``size``; empty at the end."""
+        piece = bytearray(max(0, min(size, self._stop - self._start)))
+        read_into(self._fd, memoryview(piece), self._start)
+        self._start += len(piece)
+        self._tell(piece)
+        return bytes(piece)
+
+
+def _fill(readinto: Callable[[memoryview], int], view: memoryview) -> None:
+    while view:
+        count = readinto(view)
+        if not count:
+            raise ValueError("the frame is shorter than the array")
+        view = view[count:]
+
+
+def _split_blocks(array: Array) -> Iterator[Array]:
+    """Yield the blocks of an array as matrices, which share its memory."""
+    width = array[0].size if array.ndim > 1 and array[0].nbytes <= _BLOCK else 1
+    rows = array.reshape(-1, width)
+    step = _BLOCK // (width * array.itemsize)
+    for start in range(0, len(rows), step):
+        yield rows[start : start + step]
