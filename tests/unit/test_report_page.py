@@ -206,6 +206,27 @@ def test_documents_are_shown_as_long_as_they_have_room(runs, monkeypatch):
     assert 2600 < len(base64.b64encode(page._sections[6].blocks()["docs"].packed())) < 4050
 
 
+def test_blocks_have_the_documents_that_are_expected_to_fit(runs, monkeypatch):
+    """Red with: blocks of one size, for each of which the same texts are decompressed again."""
+    full, numbers = report(runs("texts"), threads=1), []
+    written = documents.ShownDocuments._written
+
+    def count(section, places):
+        numbers.append(len(places))
+        return written(section, places)
+
+    monkeypatch.setattr(documents.ShownDocuments, "_written", count)
+    monkeypatch.setattr(documents, "_TOGETHER", 2)
+    monkeypatch.setattr(documents, "_MOST", 5)
+    assert report(runs("texts"), threads=1).html == full.html
+    assert numbers[:2] == [2, 5]
+    numbers.clear()
+    monkeypatch.setattr(documents, "ROOM", 4000)
+    report(runs("texts"), threads=1)
+    assert numbers[0] == 2
+    assert len(numbers) > 1
+
+
 def test_layers_of_a_deep_model(runs):
     found, blocks = main_and_blocks(runs("deep"), layer=2)
     assert found["layer"] == {"at": 2, "of": 2}

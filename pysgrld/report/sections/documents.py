@@ -23,8 +23,8 @@ ROOM = 2_000_000
 #: `IN_FILE`: number of documents per file of a page that is a folder. `TITLES`: number of titles
 #: per file.
 IN_FILE, TITLES = 256, 20_480
-#: Number of documents fetched in one block.
-_TOGETHER = 64
+#: Minimum and maximum number of documents fetched in one block.
+_TOGETHER, _MOST = 64, 1024
 #: A topic is listed for a document if its share of the document is at least this.
 LEAST = 0.005
 #: Maximum number of characters of a title or an id.
@@ -59,11 +59,14 @@ class ShownDocuments(Section):
         best = loadings.representatives()
         turn = in_turn(best, run.shown, len(run.rows))
         most = len(turn) if run.asked.documents is None else run.asked.documents
-        packer, size, chosen = zlib.compressobj(LEVEL), 0, {}
-        for begin in range(0, min(most, len(turn)), _TOGETHER):
-            if size * 4 // 3 > ROOM:
-                break
-            block = turn[begin : min(begin + _TOGETHER, most)]
+        packer, size, chosen, begin = zlib.compressobj(LEVEL), 0, {}, 0
+        while begin < min(most, len(turn)) and size * 4 // 3 <= ROOM:
+            # Fetch as many documents as are expected to fill the page: each block of the stored
+            # texts is decompressed again for each block of documents.
+            fits = (ROOM * 3 // 4 - size) * begin // size if size else 0
+            number = min(max(fits, _TOGETHER), _MOST)
+            block = turn[begin : min(begin + number, most)]
+            begin += number
             for place, record in zip(block, self._written(block), strict=True):
                 text = compact(record)
                 # Unless the user set a number, add documents until the page (in base64) is full.
