@@ -200,6 +200,16 @@ def test_watched_words_are_read_a_few_rows_at_a_time(monkeypatch):
     assert set(sizes) == {4, 2}
 
 
+def test_sweeps_compute_no_probabilities_of_words(monkeypatch):
+    """Topics are integrated out. Red with: rows of all words for each sweep."""
+    stage = LDA(2, max_iter=2, starts=1, holdout=0, exact_sweeps=4, n_jobs=1).fit(COUNTS)._stage
+    first, other = stage.chains[:2]
+    for chain in (first, other):
+        monkeypatch.setattr(chain.states["phi"], "rows", None)
+    first.sweep(1, [other])
+    assert first.step == other.step == 6
+
+
 def test_bounds_allow_for_few_independent_draws():
     """Red with: bounds that do not know it; a factor of the variance for one of the width."""
     draws = np.random.default_rng(1).normal(5.0, 0.1, (400, 2))
