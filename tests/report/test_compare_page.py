@@ -33,7 +33,9 @@ def hostile(rows=104):
 
 @pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.nightly)])
 def test_the_page_is_silent_narrow_and_can_be_searched(browser, tmp_path, theme):
-    """Red with: a word as markup; a table that is wider than 400 px; pale ink on a pill of any kind."""
+    """Red with: a word as markup; a table that is wider than 400 px; pale ink on a pill of any kind; a
+    fixed number of rows at first, which are 6,700 px tall at some widths.
+    """
     from axe_playwright_python.sync_playwright import Axe
 
     path, said = tmp_path / "page.html", []
@@ -47,9 +49,10 @@ def test_the_page_is_silent_narrow_and_can_be_searched(browser, tmp_path, theme)
     page.goto(path.as_uri())
     rules = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
     articles = page.locator("article")
-    assert articles.count() == 16
+    first = articles.count()
+    assert 8 <= first <= 20
     page.get_by_role("button", name="show more of 104").click()
-    assert articles.count() == 32
+    assert articles.count() == first + 20
     page.get_by_role("searchbox").fill("&lt;b&gt; 17")
     assert articles.count() == 1
     assert "&lt;b&gt; 17" in articles.inner_text()
@@ -63,9 +66,11 @@ def test_the_page_is_silent_narrow_and_can_be_searched(browser, tmp_path, theme)
     assert Axe().run(page, options=rules).response["violations"] == []
     page.locator("select").select_option("gone")
     assert Axe().run(page, options=rules).response["violations"] == []
-    page.set_viewport_size({"width": 400, "height": 900})
-    page.reload()
-    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
-    assert articles.count() == 6
-    assert said == 2 * [path.as_uri()]
+    for width in (400, 820):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.reload()
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        assert articles.count() >= 4
+        assert page.evaluate("document.documentElement.scrollHeight") <= 4000
+    assert said == 3 * [path.as_uri()]
     context.close()

@@ -288,8 +288,11 @@ def test_draws_of_one_chain_and_of_all_are_told_apart(runs):
     assert all(topic["rhat"] >= 1.1 and topic["found"] == [2, 2] for topic in drifting)
     shared = [topic for topic in found["topics"] if topic["overlap"] >= 0.7]
     assert [topic for topic in found["topics"] if topic["found"] == [2, 2]] == shared
-    heads = [verdict["head"] for verdict in found["verdicts"]]
-    assert f"{len(shared)} of {len(found['topics'])} topics found by both chains." in heads
+    head = f"{len(shared)} of {len(found['topics'])} topics found by both chains."
+    (verdict,) = (verdict for verdict in found["verdicts"] if verdict["head"] == head)
+    firm = [topic for topic in found["topics"] if topic["trust"]["state"] == "again"]
+    assert (verdict["good"] is True) == (len(firm) == len(found["topics"]))
+    assert (verdict["code"] == "--chains 4") == (len(shared) > len(firm))
     scores = run.evaluation
     together = scores.kind.show(scores.pooled, scores.pooled.error)
     said = f"Both chains averaged together have {together}."

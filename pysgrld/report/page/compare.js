@@ -2,8 +2,10 @@
 // The page that compares two runs: the changes of topics, in rows that can be searched.
 
 const [left, right] = report.sides;
-/** Number of rows that are shown at first, and that each "more" adds; their height is less than 4,000 pixels. */
-const ROWS = innerWidth > 760 ? 16 : 6;
+/** Maximum number of rows that are shown at first, and number of rows that each "more" adds. */
+const ROWS = 20;
+/** Maximum height in pixels of the page at first; rows below it are left out until they are asked for. */
+const TALLEST = 3800;
 /** Minimum share of words outside the other vocabulary that is mentioned. */
 const TOLD = 0.01;
 /** Kinds of rows, each with its sign and its name. */
@@ -78,19 +80,24 @@ const rows = report.topics.map((row) => ({ row, text: haystack(row) }));
 
 // ---- choice of rows
 
-const asked = h("input", { type: "search", placeholder: `Find a word or ${left.noun}`, "aria-label": `find a word or a ${left.noun}`, autocomplete: "off", spellcheck: "false", input: () => show(ROWS) });
-const kinds = h("select", { "aria-label": "what to show", change: () => show(ROWS) }, h("option", { value: "" }, `all (${count(rows.length)})`),
+const asked = h("input", { type: "search", placeholder: `Find a word or ${left.noun}`, "aria-label": `find a word or a ${left.noun}`, autocomplete: "off", spellcheck: "false", input: () => show() });
+const kinds = h("select", { "aria-label": "what to show", change: () => show() }, h("option", { value: "" }, `all (${count(rows.length)})`),
   [...KINDS].map(([kind, [, name]]) => [kind, name, rows.filter((each) => each.row.kind === kind).length]).filter(([, , n]) => n)
     .map(([kind, name, n]) => h("option", { value: kind }, `${name} (${count(n)})`)));
 const list = h("div.pairings", { "aria-live": "polite" });
 
-function show(most) {
+/** Shows the rows that are searched for: `most` rows, or as many as leave the page less tall than `TALLEST`. */
+function show(most = null) {
   const text = asked.value.trim().toLowerCase();
   const found = rows.filter((each) => (!kinds.value || each.row.kind === kinds.value) && each.text.includes(text));
-  const nodes = found.slice(0, most).map((each) => article(each.row));
-  if (!found.length) nodes.push(h("p.remark", "nothing found"));
-  if (found.length > most) nodes.push(h("p", h("button", { class: "small", click: () => show(most + ROWS) }, `show more of ${count(found.length)}`)));
+  const nodes = found.slice(0, most ?? ROWS).map((each) => article(each.row));
   list.replaceChildren(...nodes);
+  if (most === null) {
+    const end = TALLEST - document.documentElement.scrollHeight + list.getBoundingClientRect().bottom;
+    while (nodes.length > 1 && nodes.at(-1).getBoundingClientRect().bottom > end) nodes.pop().remove();
+  }
+  if (!found.length) list.append(h("p.remark", "nothing found"));
+  if (found.length > nodes.length) list.append(h("p", h("button", { class: "small", click: () => show(nodes.length + ROWS) }, `show more of ${count(found.length)}`)));
 }
 
 // ---- definitions of the numbers
@@ -110,6 +117,6 @@ document.body.append(
   h("a", { class: "skip", href: "#main", click: (event) => { event.preventDefault(); main.focus(); } }, "to the page"),
   h("header.top", h("b.brand", bdi(report.title)), h("span.spring"), themeButton),
   main, h("footer", `made by sgmc ${report.sgmc}; one file, nothing is loaded from anywhere`));
-show(ROWS);
+show();
 document.body.dataset.ready = "#";
 addEventListener("beforeprint", () => show(rows.length));

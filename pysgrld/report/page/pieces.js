@@ -90,15 +90,15 @@ function sign(good) {
   return [h(`span.sign.${kind}`, UNREAD, mark), said && h("span.unseen", said)];
 }
 
-/** The overlap of topics as a number: green if it is high enough for topics that are the same, otherwise amber. */
-function pill(overlap, text = fixed(Math.floor(overlap * 100 + 1e-9) / 100, 2)) {
-  return h("span", { class: overlap >= report.limits.same ? "pill good" : "pill doubt" }, text);
-}
+/** The overlap of topics as a number, rounded down. */
+const overlapText = (overlap) => fixed(Math.floor(overlap * 100 + 1e-9) / 100, 2);
 
-/** A mark for whether other chains found a topic: green only if a further chain would find the topic in 9 of 10 cases. */
-function backPill(t) {
-  const kind = { again: "good", partly: "plain" }[t.trust?.state] ?? "doubt", mark = { again: "●", partly: "◐" }[t.trust?.state] ?? "○";
-  return h("span", { class: `pill ${kind}` }, `${mark} ${t.found[0]} of ${t.found[1]}`);
+/** The kind of the marks of a topic: green only if a further chain would find the topic in 9 of 10 cases. */
+const trustKind = (t) => ({ again: "good", partly: "plain" })[t.trust?.state] ?? "doubt";
+
+/** A mark for whether other chains found a topic. */
+function backPill(t, text = `${t.found[0]} of ${t.found[1]}`) {
+  return h("span", { class: `pill ${trustKind(t)}` }, `${{ again: "●", partly: "◐" }[t.trust?.state] ?? "○"} ${text}`);
 }
 
 function missingLines() {

@@ -11,7 +11,7 @@ from pysgrld.evaluate.matching import SAME
 from pysgrld.reading.diagnosis import FIRM, LARGE, MIXED, MatchedTopic, is_firm, is_mixed, is_shared
 from pysgrld.reading.verdict import judgements
 from pysgrld.report.page_file import finite
-from pysgrld.report.reported_run import Definition, Section
+from pysgrld.report.reported_run import Definition, ReportedRun, Section
 
 #: Number of words shown of a topic's counterpart in another chain.
 _OTHER_WORDS = 10
@@ -65,16 +65,11 @@ class Agreement(Section):
         return {
             "overlap": finite(match.overlap, 4) if len(chains) > 1 else None,
             "found": [match.found, len(chains)] if len(chains) > 1 else None,
-            "trust": trust(match, len(chains), self._relative_share(k))._asdict(),
+            "trust": trust_of(self.run, match)._asdict(),
             "rhat": finite(match.rhat, 4),
             "ess": finite(match.ess, 4),
             "others": others,
         }
-
-    def _relative_share(self, k: int) -> float:
-        """Return the share of a topic divided by the average share of all topics."""
-        weights = self.run.weights
-        return 0.0 if weights is None else float(weights[k] * len(weights) / weights.sum())
 
     def definitions(self) -> list[Definition]:
         """Define overlap, R-hat, and when a chain has found a topic."""
@@ -143,6 +138,19 @@ class Trust(NamedTuple):
     text: str
     drift: str | None
     state: str
+
+
+def trust_of(run: ReportedRun, topic: MatchedTopic) -> Trust:
+    """Judge whether a topic of a run is reliable.
+
+    Parameters
+    ----------
+    run : ReportedRun
+    topic : MatchedTopic
+    """
+    weights = run.weights
+    share = 0.0 if weights is None else float(weights[topic.id] * len(weights) / weights.sum())
+    return trust(topic, len(run.chains), share)
 
 
 def trust(topic: MatchedTopic, chains: int, share: float) -> Trust:

@@ -10,10 +10,11 @@ import numpy as np
 
 from pysgrld.errors import MissingInputError, all_of, plural
 from pysgrld.evaluate.score import EVEN
-from pysgrld.reading.diagnosis import is_mixed, is_shared
+from pysgrld.reading.diagnosis import FIRM, is_mixed, is_shared
 from pysgrld.reading.verdict import judgements
 from pysgrld.report.page_file import finite
 from pysgrld.report.reported_run import Section
+from pysgrld.report.sections.agreement import trust_of
 from pysgrld.run.layout import StopReason
 
 #: Maximum number of points of a drawn line.
@@ -189,11 +190,23 @@ class HowSure(Section):
             return [Verdict(first.good, f"{d.chains} chains.", first.sentence)]
         n = sum(map(is_shared, d.topics))
         head = f"{n} of {len(d.topics)} {d.noun}s found by {all_of(d.chains, 'chains')}."
-        text = (
-            "You can rely on the subjects of these topics, but not on the other topics, which "
-            "at least one chain lacks."
-        )
-        return [Verdict(n == len(d.topics), head, "" if n == len(d.topics) else text)]
+        firm = sum(trust_of(self.run, topic).state == "again" for topic in d.topics)
+        sentences = []
+        if n:
+            number = "each" if firm == n else f"{firm:,}"
+            sentences.append(
+                f"A further chain would find {number} of these in 9 of 10 cases."
+                if firm
+                else "It is not certain that a further chain would find these."
+            )
+        if n < len(d.topics):
+            others = f"the other {d.noun}s" if n else f"single {d.noun}s"
+            sentences.append(f"Do not rely on {others}, which at least one chain lacks.")
+        more = n > firm and d.chains < max(FIRM)
+        if more:
+            sentences.append("More chains tell more:")
+        good = True if firm == len(d.topics) else None if n == len(d.topics) else False
+        return [Verdict(good, head, " ".join(sentences), f"--chains {max(FIRM)}" if more else None)]
 
     def _intervals(self) -> list[Verdict]:
         """Judge whether intervals are trustworthy."""

@@ -1,4 +1,4 @@
-// The topics on which chains, or the halves of one chain, agree.
+// The topics on which chains agree.
 
 view("How sure?", { chains: chainsPage }, report.chains);
 
@@ -21,11 +21,11 @@ function chainTable() {
   const has = (key) => rows.some((t) => isThere(t[key]));
   const number = (value, digits) => numeral(isThere(value) ? fixed(value, digits) : "–");
   const row = (t) => h("tr", hued(t), rowHead(topicLink(t)), has("found") && h("td.found", t.found ? foundMarks(t.found) : "–"),
-    wideCell(t.overlap !== null && bar({ mean: t.overlap }, 1)), numeral(t.overlap === null ? "–" : pill(t.overlap)),
+    wideCell(t.overlap !== null && bar({ mean: t.overlap }, 1)), numeral(t.overlap === null ? "–" : backPill(t, overlapText(t.overlap))),
     has("rhat") && number(t.rhat, 2), has("ess") && number(t.ess, 0), faint(t.weight ? percent(t.weight[0], shareDigits) : "–"));
   const head = [colHead(TOPIC), has("found") && colHead("found in"), colHead("overlap of the two least similar", null, 2), has("rhat") && colHead("R-hat", "figure"),
     has("ess") && colHead("effective draws", "figure"), colHead("share", "figure")];
-  return card(`Which ${TOPICS} the chains share`, `Each topic with its partners in the ${report.chains.count > 1 ? "other chains" : "other half of the draws"}; the most similar first.`, h("div.groups-scroll", { tabindex: "0", role: "region", "aria-label": `table of ${TOPICS}` }, table("shared", head, rows.map(row))));
+  return card(`Which ${TOPICS} the chains share`, "Each topic with its partners in the other chains; the most similar first.", h("div.groups-scroll", { tabindex: "0", role: "region", "aria-label": `table of ${TOPICS}` }, table("shared", head, rows.map(row))));
 }
 
 function foundMarks([n, of]) {

@@ -3,7 +3,9 @@
 view("Overview", { overview: corpusPage }, true);
 
 const LISTED = 40, MANY = 14;
-const MARKS_BACK = { again: ["●", "came back"], partly: ["◐", "came back in part"], alone: ["○", "did not come back"] };
+/** With fewer chains hardly any topic is so alike in all of them that another chain would have it. */
+const FEW_CHAINS = 4;
+const MARKS_BACK = { again: ["●", "came back"], partly: ["◐", "came back, but may not again"], alone: ["○", "did not come back"] };
 
 async function corpusPage() {
   const best = report.columns.length && isThere(report.best) ? report.columns[report.best] : null;
@@ -47,8 +49,9 @@ function recurrence() {
   const n = (kind) => states.filter((state) => state === kind).length;
   const chains = report.topics.find((t) => t.found)?.found[1] ?? report.chains?.count ?? 2;
   const phrase = (kind, text) => n(kind) > 0 && [bold(count(n(kind))), " ", text];
-  const told = [phrase("again", `came back, and would again in 9 of 10 trainings${NARROW}●`), phrase("partly", `came back in part${NARROW}◐`), phrase("alone", `did not come back: do not rely on them${NARROW}○`)].filter(Boolean);
-  return [`Trained ${chains === 2 ? "twice" : `${count(chains)} times`}: of ${count(states.length)} ${TOPICS} `, told.map((text, i) => [i ? (i === told.length - 1 ? ", and " : ", ") : "", text]), "."];
+  const told = [phrase("again", `came back, and would again in 9 of 10 trainings${NARROW}●`), phrase("partly", `came back, but may not again${NARROW}◐`), phrase("alone", `did not come back: do not rely on them${NARROW}○`)].filter(Boolean);
+  return [`Trained ${chains === 2 ? "twice" : `${count(chains)} times`}: of ${count(states.length)} ${TOPICS} `, told.map((text, i) => [i ? (i === told.length - 1 ? ", and " : ", ") : "", text]), ".",
+    chains < FEW_CHAINS && 2 * n("again") < states.length && [` More trainings tell more (`, h("a", { href: "#sure" }, "how sure?"), ")."]];
 }
 
 // ---- the map
@@ -129,7 +132,7 @@ function subjects({ best, parts, along, map, say }) {
   const order = choice("order", [["likeness", "by likeness"], ["share", "by share"], ["name", "by name"]], chosen.order, (value) => { chosen.order = value; draw(); });
   draw();
   if (matrix) map?.light({ level: chosen.level });
-  const key = [known ? "● came back, and would again in 9 of 10 trainings; ◐ came back in part; ○ did not come back. " : "", shareInterval() ? "Bar and line: share of all words and its 90 % interval. " : "Bar: share of all words. ",
+  const key = [known ? "● came back, and would again in 9 of 10 trainings; ◐ came back, but may not again; ○ did not come back. " : "", shareInterval() ? "Bar and line: share of all words and its 90 % interval. " : "Bar: share of all words. ",
     matrix ? h("span.wide-only", `A square is coloured if the ${TOPIC} ${shareInterval() ? "surely " : ""}has more of these ${NOUNS} than of the others, and darker the more it has.`) : "", axis ? h("span.wide-only", "The line is its share ", bdi(best ? `by ${best.name}` : report.along.title), ", on one scale for all.") : ""];
   return h("section.card.subjects-card", { "--levels": levels, "--square": `${levels > 22 ? 9 : levels > MANY ? 12 : 18}px`, "--bar": levels > MANY ? "50px" : null, "--name": levels > MANY ? "90px" : null }, h("div.card-head", h("h2", capital(TOPICS), matrix && h("small", "by ", bdi(best.name))), h("div.pickers", filter, order)), place, h("p.remark", key));
 }
@@ -146,6 +149,6 @@ function square(t, parts, best, level, say) {
 }
 
 function tellSubject(t, say) {
-  const back = { again: "Came back, and would again in 9 of 10 trainings.", partly: "Came back in part: another training may not have it.", alone: "Did not come back: do not rely on it." }[t.trust?.state];
+  const back = { again: "Came back, and would again in 9 of 10 trainings.", partly: "Came back, but may not again.", alone: "Did not come back: do not rely on it." }[t.trust?.state];
   say.replaceChildren(bold(bdi(nameOf(t))), t.weight ? ` ${percent(t.weight[0], 1)} of all words${within(t.weight[1], t.weight[2])}. ` : " ", ...spaced(t.top).flat(), back ? ` ${back}` : "");
 }

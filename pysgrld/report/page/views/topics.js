@@ -48,7 +48,7 @@ function figuresOf(t) {
     t.npmi !== null && one(fixed(t.npmi, 2), null, "coherence"),
     t.steady !== null && one(String(Math.round(t.steady)), "of 10", "top words are stable"),
     t.found && one(String(t.found[0]), `of ${t.found[1]}`, "chains found it"),
-    t.found && t.overlap !== null && one(h("span", { class: { again: "good", partly: null }[t.trust?.state] ?? "doubt" }, fixed(t.overlap, 2)), null, t.found[1] > 2 ? "least overlap of two chains" : "overlap of the chains"),
+    t.found && t.overlap !== null && one(h("span", { class: trustKind(t) }, overlapText(t.overlap)), null, t.found[1] > 2 ? "least overlap of two chains" : "overlap of the chains"),
     one(String(t.id), null, "its number"));
 }
 
@@ -157,9 +157,9 @@ function levelBars({ labels, documents }, { mean, low, high }, usual) {
 
 function chainsCard(topic) {
   if (!topic.others?.length) return null;
-  const row = ({ chain, id, overlap, words }) => h("tr", rowHead(`chain ${chain}`, h("small", `${TOPIC} ${id}`)), h("td", pill(overlap)),
+  const row = ({ chain, id, overlap, words }) => h("tr", rowHead(`chain ${chain}`, h("small", `${TOPIC} ${id}`)), numeral(overlapText(overlap)),
     wideCell(words.map(([word, common], i) => [i ? " " : "", h(common ? "b" : "span", bdi(word))])));
-  return card("In the other chains", "Their first words; words in common are bold.", table("others", null, topic.others.map(row)));
+  return card("In the other chains", "How much of its probability they have in common, and their first words; words in common are bold.", table("others", null, topic.others.map(row)));
 }
 
 function seedsCard(topic) {
