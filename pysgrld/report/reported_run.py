@@ -98,6 +98,11 @@ class Noun(NamedTuple):
     one: str
     many: str
 
+    @property
+    def with_article(self) -> str:
+        """The singular after "a" or "an"."""
+        return f"{'an' if self.one[:1].lower() in tuple('aeiou') else 'a'} {self.one}"
+
 
 class ReportedRun:
     """The run or chains that a page shows, with data that several sections of the page use.

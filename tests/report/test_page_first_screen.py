@@ -80,6 +80,18 @@ def test_the_headline_names_the_first_topics_of_the_list(opened):
     assert "the largest topics: " in heading
 
 
+def test_a_noun_that_begins_with_a_vowel_has_its_article(browser, tmp_path):
+    """Red with: a article."""
+    made, path = KINDS["plain"](), tmp_path / "page.html"
+    path.write_bytes(page_of(made.report | {"noun": ["article", "articles"]}, made.blocks))
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    page.wait_for_selector("body[data-ready]")
+    assert "Each dot is an article." in page.inner_text("main")
+    assert page.locator("input[role=combobox]").get_attribute("placeholder").startswith("Find an a")
+    page.close()
+
+
 def test_topics_groups_and_titles_light_documents_up(opened):
     """Red with: a choice that changes no dot; words of a topic that are put in as one list."""
     it = opened("plain")
@@ -102,6 +114,20 @@ def test_topics_groups_and_titles_light_documents_up(opened):
     assert drawn(it) != all_dots
     # the browser remarks on this test's own reading of the canvas
     assert [line for line in it.said if "getImageData" not in line] == []
+
+
+def test_a_map_that_has_been_replaced_is_not_drawn(opened):
+    """Red with: a frame that reads the colours of a map that is no longer on the page."""
+    it = opened("plain")
+    drawn(it)
+    it.page.evaluate(
+        """() => new Promise((done) => {
+            document.querySelector("a.subject").dispatchEvent(new Event("pointerenter"));
+            document.querySelector("main").replaceChildren();
+            requestAnimationFrame(() => requestAnimationFrame(done));
+        })"""
+    )
+    assert it.said == []
 
 
 def test_a_dot_tells_of_its_document_and_opens_it(opened):

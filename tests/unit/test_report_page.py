@@ -197,6 +197,15 @@ def test_what_is_asked_for_is_on_the_page(runs, tmp_path):
     assert all(0 <= place < 7 for t in found["topics"] for place in t["rep"])
 
 
+@pytest.mark.parametrize(
+    ("noun", "with_article"), [("articles", "an article"), ("songs", "a song")]
+)
+def test_a_noun_has_the_article_that_it_needs(runs, noun, with_article):
+    """Red with: a article."""
+    found = report(runs("lda"), noun=noun, threads=1).main
+    assert f"length of {with_article}" in [fact["label"] for fact in found["facts"]]
+
+
 def test_documents_are_shown_as_long_as_they_have_room(runs, monkeypatch):
     """Red with: bytes before base64; sizes of each document packed alone."""
     full = report(runs("texts"), threads=1)

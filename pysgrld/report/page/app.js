@@ -58,7 +58,7 @@ addEventListener("named", () => render());
 
 const hits = h("ul.hits", { id: "hits", role: "listbox", "aria-label": "found", hidden: true });
 const asked = h("input", {
-  type: "text", role: "combobox", placeholder: `Find a ${NOUN}, ${TOPIC} or word`, "aria-label": `find a word, a ${TOPIC} or a ${NOUN}`, "aria-controls": "hits",
+  type: "text", role: "combobox", placeholder: `Find ${A_NOUN}, ${TOPIC} or word`, "aria-label": `find a word, a ${TOPIC} or ${A_NOUN}`, "aria-controls": "hits",
   "aria-expanded": "false", "aria-autocomplete": "list", autocomplete: "off", spellcheck: "false", input: find, focus: find, keydown: searchKey,
   blur: () => setTimeout(close, 150),
 });

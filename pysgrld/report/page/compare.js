@@ -107,9 +107,9 @@ const legend = h("section.card.prose",
   h("dl",
     h("dt", "Overlap"), h("dd", report.signed ? "The cosine of the two directions, over the words that both runs have; 1: the same." : "The smaller of the two probabilities of each word, added up over the words that both runs have. 1: the same; 0: no word in common."),
     report.correlated && [h("dt", "Correlation"), h("dd", `Correlation of the two topics' proportions over the same documents. From ${report.correlated} on, the topics are the same. A topic without a partner is partial if its correlation with a topic of the other run is ${report.absent} or more, else gone or new.`)],
-    h("dt", "One to one, split, merged"), h("dd", `Each ${left.noun} has a best partner in the other run. If several have the same partner, their mean, weighted by share, is compared with it; one counts if it adds 0.05 or more to the overlap.`),
+    h("dt", "One to one, split, merged"), h("dd", `Each ${left.noun} has a best partner in the other run. If several have the same partner, it is compared with their mean, weighted by share. Each of them must add at least 0.05 to the overlap.`),
     h("dt", "Gone, new"), h("dd", `No ${left.noun} of the other run has it as its partner; the nearest one is named.`),
-    h("dt", "Words"), h("dd", "In the middle, top words of both. Next to a name, top words of this one alone, in brackets if the other run's vocabulary lacks them.")));
+    h("dt", "Words"), h("dd", "In the middle: top words of both. Below a name: top words of this side alone, in brackets if the other run's vocabulary lacks them.")));
 
 const main = h("main", { id: "main", tabindex: "-1" }, intro, h("div.cols.even.runs", about(left, "left"), about(right, "right")),
   h("div.choosing", { role: "search" }, asked, kinds), list, legend);

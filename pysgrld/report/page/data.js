@@ -139,6 +139,7 @@ function topicsOfWord(words, place) {
 const byId = new Map(report.topics.map((topic, place) => [topic.id, Object.assign(topic, { place })]));
 const [TOPIC, TOPICS] = report.topic;
 const [NOUN, NOUNS] = report.noun;
+const A_NOUN = `${/^[aeiou]/i.test(NOUN) ? "an" : "a"} ${NOUN}`;
 const mixture = TOPIC === "component";
 const NAMES = `sgmc-labels-${report.key}`;
 

@@ -87,7 +87,7 @@ function tableCard() {
       ? h("th", { scope: "row", class: dropped ? "aside" : null }, bdiText(cell), tag && [" ", h("span.pill.good", tag)])
       : h("td", { class: dropped ? "figure aside" : "figure" }, cell)))));
   return h("section.card", h("h2", "All numbers of topics"),
-    h("p.remark", "Perplexity and its interval are the mean of the chains; the gain is that over the next smaller number of topics; coherence is the mean over the topics."),
+    h("p.remark", "Perplexity and its interval are means over the chains. Gain compares with the next smaller number of topics. Coherence is the mean over the topics."),
     h("div", { class: "groups-scroll", tabindex: "0", role: "region", "aria-label": "table of all numbers of topics" }, h("table.topics", h("thead", h("tr", head)), h("tbody", rows))));
 }
 

@@ -117,15 +117,15 @@ class TopicsInSlices(Section):
         """Define topics in time slices, their change, and their first and last slice."""
         if not self._names:
             return []
-        noun = self.run.noun.one
+        noun = self.run.noun
         return [
             Definition(
                 "Time slices",
-                f"Each {noun} belongs to the time slice of its {self._column}. From slice to "
+                f"Each {noun.one} belongs to the time slice of its {self._column}. From slice to "
                 "slice, the log probability of each word in a topic (before normalisation) "
                 "changes by a normal step with standard deviation drift. Probabilities over all "
                 "slices are means, weighted by the words of each slice. The share of a topic in "
-                f"a slice is its average share of a {noun} of the slice.",
+                f"a slice is its average share of {noun.with_article} of the slice.",
                 "Blei & Lafferty 2006, Proceedings of ICML",
             ),
             Definition(

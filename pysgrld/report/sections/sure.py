@@ -115,7 +115,7 @@ class HowSure(Section):
                 f"and {held:,} held out" if held else "none held out",
             ),
             ("words", f"{tokens:,}", f"{len(results.vocabulary):,} different"),
-            (f"length of a {run.noun.one}", length, reach),
+            (f"length of {run.noun.with_article}", length, reach),
             ("training", lasted, results.length),
         ]
         return [dict(zip(("label", "value", "beside"), row, strict=True)) for row in found]
@@ -164,7 +164,7 @@ class HowSure(Section):
         if gained >= EVEN and kind.name == "perplexity":
             times = float(found.unigram) / float(now)
             head = (
-                f"If the topics of a {self.run.noun.one} are known, its hidden words are "
+                f"If the topics of {self.run.noun.with_article} are known, its hidden words are "
                 f"{times:.2g} times as likely."
             )
             return [Verdict(True, head, text)]
@@ -184,7 +184,7 @@ class HowSure(Section):
                 "it is unknown whether another chain would find the same "
                 f"{self.run.results.fitted.noun}s. Add"
             )
-            return [Verdict(None, "Trained once:", text, "--chains 2")]
+            return [Verdict(None, "Trained once:", text, f"--chains {max(FIRM)}")]
         if not d.topics:
             first = judgements(d)[0]
             return [Verdict(first.good, f"{d.chains} chains.", first.sentence)]

@@ -50,6 +50,8 @@ function dotMap({ tell, open, say }) {
 
   function draw() {
     waiting = false;
+    // another view may have replaced the map since the frame was asked for
+    if (!stage.isConnected) return;
     const ratio = Math.min(3, devicePixelRatio || 1), brush = canvas.getContext("2d", { alpha: false });
     const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
     if (canvas.width !== wide || canvas.height !== high) [canvas.width, canvas.height] = [wide, high];

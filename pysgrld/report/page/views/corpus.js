@@ -62,10 +62,10 @@ function mapCard(map, say, best) {
   const tools = h("div.dot-tools", button("+", "larger", () => map.zoom(1.6)), button("−", "smaller", () => map.zoom(1 / 1.6)), button("all", `show all ${NOUNS}`, () => map.zoom(0)));
   const true10 = Math.round(dots.map.kept * dots.map.neighbours);
   const sample = dots.documents < dots.of ? ` The map shows ${count(dots.documents)} evenly spaced ${NOUNS} of ${count(dots.of)}.` : "";
-  const placed = dots.beside ? ` ${count(dots.laid_out)} evenly spaced ${NOUNS} are laid out; each of the others lies between the three of these that are most like it.` : "";
-  const drawn = dots.drawn < dots.documents && dots.intervals ? ` Intervals of ${count(dots.drawn)} are drawn; a dot without one is as pale as those of like length and share.` : "";
+  const placed = dots.beside ? ` ${count(dots.laid_out)} evenly spaced ${NOUNS} are laid out; each other ${NOUN} is placed between the three of these that are most similar to it.` : "";
+  const drawn = dots.drawn < dots.documents && dots.intervals ? ` Only ${count(dots.drawn)} ${NOUNS} have intervals; the other dots are as pale as those of similar length and share.` : "";
   return h("section.card.dot-card", map.stage, tools, say,
-    h("p.remark", `A dot is a ${NOUN}, among those with similar ${TOPICS}: ${true10} of ${dots.map.neighbours} neighbours here are true neighbours. It is opaque if one ${TOPIC} ${dots.intervals ? "surely " : ""}has more than half of it.${sample}${placed}${drawn}`));
+    h("p.remark", `Each dot is ${A_NOUN}. Near dots have similar ${TOPICS}: ${true10} of ${dots.map.neighbours} neighbours here are true neighbours. A dot is opaque if the ${NOUN} is ${dots.intervals ? "surely " : ""}more than half about one ${TOPIC}.${sample}${placed}${drawn}`));
 }
 
 async function tellDot(dots, i, say) {
@@ -133,7 +133,7 @@ function subjects({ best, parts, along, map, say }) {
   draw();
   if (matrix) map?.light({ level: chosen.level });
   const key = [known ? "● came back, and would again in 9 of 10 trainings; ◐ came back, but may not again; ○ did not come back. " : "", shareInterval() ? "Bar and line: share of all words and its 90 % interval. " : "Bar: share of all words. ",
-    matrix ? h("span.wide-only", `A square is coloured if the ${TOPIC} ${shareInterval() ? "surely " : ""}has more of these ${NOUNS} than of the others, and darker the more it has.`) : "", axis ? h("span.wide-only", "The line is its share ", bdi(best ? `by ${best.name}` : report.along.title), ", on one scale for all.") : ""];
+    matrix ? h("span.wide-only", `A square is coloured if the ${TOPIC} ${shareInterval() ? "surely " : ""}has a greater share of these ${NOUNS} than of the others; a darker square is a greater share.`) : "", axis ? h("span.wide-only", "The line is its share ", bdi(best ? `by ${best.name}` : report.along.title), ", on one scale for all.") : ""];
   return h("section.card.subjects-card", { "--levels": levels, "--square": `${levels > 22 ? 9 : levels > MANY ? 12 : 18}px`, "--bar": levels > MANY ? "50px" : null, "--name": levels > MANY ? "90px" : null }, h("div.card-head", h("h2", capital(TOPICS), matrix && h("small", "by ", bdi(best.name))), h("div.pickers", filter, order)), place, h("p.remark", key));
 }
 

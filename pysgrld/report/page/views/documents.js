@@ -36,13 +36,13 @@ async function likeThis(theta, row) {
   const root = new Map(theta.map(([k, mean]) => [k, Math.sqrt(mean)]));
   const all = (await contents()).map(({ theta: other }, i) => [i, other.reduce((sum, [k, mean]) => sum + (root.get(k) ?? 0) * Math.sqrt(mean), 0)]);
   const near = sorted(all.filter(([i]) => report.docs.row[i] !== row), ([, affinity]) => affinity, false).slice(0, 5);
-  const remark = report.docs.row.length < report.docs.of ? `Of the ${count(report.docs.row.length)} ${NOUNS} on this page.` : null;
+  const remark = report.docs.row.length < report.docs.of ? `Compared with the ${count(report.docs.row.length)} ${NOUNS} on this page.` : null;
   return near.length > 0 && card(`${capital(NOUNS)} like this one`, remark, h("ul.near", near.map(([i]) => h("li", h("a.cut", { href: docAddress(i) }, bdi(docTitle(i))), strip(pairs2(report.docs.main[i]), "mini")))));
 }
 
 function readerOf(content) {
   if (!content) return null;
-  if (content.words) return card("Its words", `By count${content.words.length < 60 ? "" : ", the 60 most frequent"}; the tint is the ${TOPIC} that a word most likely has here, stronger the surer. The ${NOUNS}' texts were not kept.`, h("div.reader.counted", reachable("Its words, by count"), content.words.map(([word, n, k, sure]) =>
+  if (content.words) return card("Its words", `By count${content.words.length < 60 ? "" : ", the 60 most frequent"}. The tint of a word is its likeliest ${TOPIC} here; a stronger tint is more certain. The ${NOUNS}' texts were not kept.`, h("div.reader.counted", reachable("Its words, by count"), content.words.map(([word, n, k, sure]) =>
     [byId.has(k) ? tint(shown(word), k, sure / 100) : h("span", bdi(word)), n > 1 && h("small", `${NARROW}${n}`), "  "])));
   if (content.text === undefined) return null;
   const [before, after] = content.cut ?? [0, 0];
@@ -66,7 +66,7 @@ function readerOf(content) {
     next.scrollIntoView({ block: "nearest" });
   });
   return card(null, null, left(before, "before"), text, left(after, "after"), say,
-    h("p.remark", `A word has the tint and the line of its likeliest ${TOPIC} here, stronger the surer. Words without a tint are not in the model: stop words, numbers, rare words.`));
+    h("p.remark", `Tint and underline show the likeliest ${TOPIC} of a word here; stronger ones are more certain. Words without a tint are not in the model: stop words, numbers, rare words.`));
 }
 
 async function openWord(event) {

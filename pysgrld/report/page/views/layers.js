@@ -9,7 +9,7 @@ function layersPage() {
     const open = all.some((one) => !one.open);
     all.forEach((one) => (one.open = open));
   });
-  const remark = `Below each ${TOPIC} are the ones that it mostly uses, with their share of it. A number is the layer and the place in it; layer 1 is the nearest to words.`;
+  const remark = `Below each ${TOPIC} are the ${TOPICS} that it uses most, with their share of it. 2.5 is ${TOPIC} 5 of layer 2; layer 1 is the nearest to words.`;
   return { title: "Layers", node: h("section.card", h("div.card-head", h("h1", `${capital(TOPICS)} of ${TOPICS}`), toggle), h("p.remark", remark), h("div.layer-icicle", { role: "img", "aria-label": `${capital(TOPICS)} of ${TOPICS}, as wide as their shares; the list below has the same.` }, icicle(report.layers)), place) };
 }
 

@@ -4,7 +4,7 @@ view("Map", { map: mapPage }, report.map || report.merges.length);
 
 async function mapPage() {
   const pairs = await block("pairs");
-  const first = report.map && card("Map", [`Near circles share words; a circle's area is its share; wide gaps mean little. `, bold(`${Math.round(10 * report.map.kept)} of 10`), ` neighbours here are true neighbours.${pairs ? ` The distance of every two ${TOPICS} is in All pairs.` : ""}`],
+  const first = report.map && card("Map", [`Near circles are ${TOPICS} with many words in common. The area of a circle is its share; wide gaps mean little. `, bold(`${Math.round(10 * report.map.kept)} of 10`), ` neighbours here are true neighbours.${pairs ? ` The distance of every two ${TOPICS} is in All pairs.` : ""}`],
     map({ title: `map of ${TOPICS}`, height: 560 }));
   const top = h(report.map && pairs ? "div.cols.map" : "div", first, pairs && pairsCard(pairs));
   return stacked("Map", top, report.merges.length > 0 && treeCard());
@@ -40,7 +40,7 @@ function pairsCard(pairs) {
 function pairsLegend() {
   const ramp = (hue, back) => { const cells = Array.from({ length: 12 }, (_, i) => h("i", { "--c": shade(i / 11, hue, 0.1) })); return h("span.ramp", UNREAD, back ? cells.reverse() : cells); };
   if (chosen.pairs === "distance") return [h("span", "least alike"), ramp(250), h("span", "most alike")];
-  return [h("span", "avoid each other"), ramp(40, true), h("span", "not sure"), ramp(250), h("span", "meet")];
+  return [h("span", `rarely in the same ${NOUNS}`), ramp(40, true), h("span", "not sure"), ramp(250), h("span", "often")];
 }
 
 function pairNumbers(pairs, a, b) {

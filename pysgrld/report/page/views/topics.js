@@ -165,7 +165,7 @@ function chainsCard(topic) {
 function seedsCard(topic) {
   if (!topic.seeds?.length) return null;
   const row = ([word, rank, ten]) => h("tr", rowHead(wordLink(word)), numeral(rank === null ? "–" : `no. ${count(rank)}`), wideCell(bar({ mean: ten ?? 0 }, 1, "thin")), numeral(ten === null ? "–" : percent(ten)));
-  return card("Its seeds", "How far the data followed: the place of each seed, and how surely it is among the ten.", table("levels", null, topic.seeds.map(row)));
+  return card("Its seeds", `The rank of each seed word in the ${TOPIC}, and how surely it is one of the ten most probable words.`, table("levels", null, topic.seeds.map(row)));
 }
 
 // ---- similar topics
@@ -197,7 +197,7 @@ async function surelyCard(topic) {
   if (!report.docs || !topic.rep.length) return null;
   const all = await contents();
   const some = topic.rep.slice(0, innerWidth > 620 ? 5 : 3).map((i) => surely(topic, i, all[i])).filter(Boolean);
-  const remark = mixture ? `The ${NOUNS} that are most surely in it.` : `Sorted by the low ends of their intervals${report.texts === "kept" ? `, and the stretch of each that has most of the ${TOPIC}; its words are tinted` : ""}.`;
+  const remark = mixture ? `The ${NOUNS} that are most surely in it.` : `Sorted by the low ends of their intervals.${report.texts === "kept" ? ` The passage with most of the ${TOPIC} is shown; its words are tinted.` : ""}`;
   return some.length > 0 && card(`${capital(NOUNS)} with most of it`, remark, h("div.surely", some));
 }
 

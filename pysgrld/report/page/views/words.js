@@ -107,5 +107,5 @@ function frequentCards(words) {
 /** The frequent words, for models that do not divide the uses of a word among topics. */
 function frequentAlone(words) {
   const row = (word, place) => h("li", wordLink(word), h("small", count(words.count[place])));
-  return card("Frequent words", `Each with its uses; choose one to see which ${TOPICS} point along it.`, h("ul.frequent-alone", words.list.slice(0, 90).map(row)));
+  return card("Frequent words", `With their numbers of uses. Select a word to see which ${TOPICS} point towards it.`, h("ul.frequent-alone", words.list.slice(0, 90).map(row)));
 }
