@@ -221,7 +221,7 @@ def made(
         "along": {"title": "along the corpus", "bins": bins, "starts": bins, "documents": [documents * 7 // 48] * 48},
         "columns": columns, "best": 0, "dots": dots, "corpus_share": {key: [float(w) for w in weights] for key in ("documents", "words")},
         "docs": docs, "texts": texts, "layers": None, "components": None, "chains": None, "predictions": _predictions(rng),
-        "method": METHOD, "words_tokens": int(counts.sum() * 1.1), "words_total": words + 300,
+        "method": METHOD, "words_tokens": int(counts.sum() * 1.1), "words_of": documents, "words_total": words + 300,
         "options": [["--topics", str(topics), True], ["--algo", "scir", True], ["--alpha", "0.1", False], ["--eta", "0.05", False], ["--batch-size", "256", False]],
     }  # fmt: skip
     if topics <= 400:

@@ -183,6 +183,25 @@ def test_on_a_phone_the_topics_come_before_the_map(opened):
     assert places == sorted(places)
 
 
+def test_names_on_the_map_of_a_phone_are_whole(browser, tmp_path):
+    """Red with: the width of a name as its number of letters times 6.6 pixels."""
+    made, path = KINDS["plain"](), tmp_path / "page.html"
+    topics = [topic | {"label": f"Mmmmmmm · Wwwww{topic['id']}"} for topic in made.report["topics"]]
+    path.write_bytes(page_of(made.report | {"topics": topics}, made.blocks))
+    page = browser.new_page(viewport={"width": 390, "height": 900})
+    page.goto(path.as_uri())
+    page.wait_for_selector(".dot-names span")
+    outside = """() => {
+        const stage = document.querySelector(".dot-stage").getBoundingClientRect();
+        return [...document.querySelectorAll(".dot-names span")].filter((name) => {
+            const { left, right } = name.getBoundingClientRect();
+            return left < stage.left || right > stage.right;
+        }).length;
+    }"""
+    assert page.evaluate(outside) == 0
+    page.close()
+
+
 def test_a_page_that_has_a_sample_says_so(opened):
     """In the list, in its filter and in the search."""
     it = opened("plain")
@@ -253,6 +272,15 @@ def test_figures_in_cells_are_read(opened, theme):
     for text, cell in pairs:
         dark, light = sorted(map(luminance, (text, cell)))
         assert (light + 0.05) / (dark + 0.05) >= 4.5, (text, cell)
+
+
+def test_uses_are_of_training_documents_and_lines_of_all(opened):
+    """Red with: 103 uses in the corpus, next to 110 lines of which some are held out."""
+    it = opened("plain")
+    it.go("word/ship")
+    documents = it.made.report["words_of"]
+    assert f"uses of “ship” in the {documents:,} training letters" in it.text()
+    assert "From the texts on this page, held-out ones included, by the topic" in it.text()
 
 
 def test_the_address_keeps_the_view(opened):

@@ -184,6 +184,9 @@ def test_what_is_asked_for_is_on_the_page(runs, tmp_path):
         text=False,
         lookup=10,
     )
+    corpus = report(runs("lda"), threads=1).main
+    trained = sum(not held for held in corpus["docs"]["held"])
+    assert (corpus["words_of"], found["words_of"]) == (trained, trained)
     assert found["title"] == "A <b>title"
     assert found["noun"] == ["child", "children"]
     named = {t["id"]: t for t in found["topics"]}

@@ -15,10 +15,11 @@ class WordList(Section):
     """The vocabulary's words that are on the page, most frequent first."""
 
     def main(self) -> dict[str, Any]:
-        """Return the size of the vocabulary and the number of tokens."""
-        counts = self.run.counts
+        """Return the size of the vocabulary, and the number of tokens in training documents."""
+        counts, recorded = self.run.counts, self.run.results.run.config["corpus"]
         return {
             "words_tokens": None if counts is None else int(counts.sum()),
+            "words_of": recorded["training_documents"] if recorded["held_out"] else None,
             "words_total": len(self.run.results.vocabulary),
         }
 

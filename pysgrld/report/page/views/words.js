@@ -41,7 +41,7 @@ async function itsTopics(words, place) {
 }
 
 function usesOf(words, place) {
-  return report.words_tokens && [bold(count(words.count[place])), " uses of “", bdi(words.list[place]), "” in the corpus"];
+  return report.words_tokens && [bold(count(words.count[place])), " uses of “", bdi(words.list[place]), `” in the ${isThere(report.words_of) ? `${count(report.words_of)} training ${NOUNS}` : "corpus"}`];
 }
 
 /** The directions with a word among their greatest entries; a word's uses are not divided among directions. */
@@ -65,7 +65,7 @@ async function itsLines(words, place) {
   const topics = [...new Set(found.map((line) => line.topic))].map((id) => [id, found.filter((line) => line.topic === id)]).sort((a, b) => b[1].length - a[1].length);
   const body = topics.slice(0, 8).map(([id, lines]) => h("div.lines", h("h3", topicLink(byId.get(id)), h("small", plural(lines.length, ["line", "lines"]))),
     lines.sort((a, b) => b.sure - a.sure).filter(firstOf).slice(0, 4).map((line) => lineOf(line, all))));
-  return card("In its lines", found.length ? `From the texts on this page, by the ${TOPIC} that the word has there; the surest first.` : "It is in none of the texts on this page.", body);
+  return card("In its lines", found.length ? `From the texts on this page${report.docs.held.some(Boolean) ? ", held-out ones included" : ""}, by the ${TOPIC} that the word has there; the surest first.` : "It is in none of the texts on this page.", body);
 }
 
 const firstOf = (line, i, lines) => lines.findIndex((other) => other.doc === line.doc) === i;
