@@ -65,6 +65,12 @@ class Spread(NamedTuple):
         """Title of the intervals in a table, such as "90 % interval"."""
         return f"{100 * SHARE:.0f} % {'interval' if self.faithful else 'of draws'}"
 
+    @property
+    def relative_width(self) -> str:
+        """Width of the intervals, such as "1.4 times as wide as" or "as wide as"."""
+        width = f"{self.width:.2g}"
+        return "as wide as" if width == "1" else f"{width} times as wide as"
+
     def remark(self) -> str | None:
         """Return a remark on what the intervals mean, or None if no remark is needed."""
         if self.faithful and self.stretch is not None:
@@ -94,8 +100,8 @@ class Spread(NamedTuple):
                 f"{self.remedy or '--algo gibbs'}"
             )
         return (
-            f"minibatch noise makes these ranges about {self.width:.2g} times as wide as "
-            f"credible intervals, and may shift them; for credible intervals, use {self.remedy}"
+            f"with minibatch noise, these ranges are about {self.relative_width} credible "
+            f"intervals, and may be shifted; for credible intervals, use {self.remedy}"
         )
 
 

@@ -15,7 +15,7 @@ from faults_runs import train_here, write_corpus
 from pysgrld import LDA
 from pysgrld.cli import main
 from pysgrld.errors import CheckpointError
-from pysgrld.reading.intervals import bounds, interval
+from pysgrld.reading.intervals import Spread, bounds, interval
 from pysgrld.reading.results import Results
 
 COUNTS = np.random.default_rng(0).poisson(1.0, (80, 9)) + 1
@@ -53,6 +53,15 @@ def test_noise_is_told_and_the_sampler_that_has_none(run):
     assert "1.4 times as wide as credible intervals" in found.remark()
     assert found.remedy == "--exact-sweeps 1000"
     assert found.remedy in found.remark()
+
+
+@pytest.mark.parametrize(
+    ("width", "ratio"), [(1.02, "about as wide as"), (1.84, "about 1.8 times as wide as")]
+)
+def test_a_width_is_compared_in_words_that_make_sense(width, ratio):
+    """Red with: about 1 times as wide."""
+    remark = Spread("scir", False, 1.5 * width**2, width, "--exact-sweeps 1000").remark()
+    assert f"{ratio} credible intervals" in remark
 
 
 @pytest.mark.parametrize("sweeps", [10, 100])

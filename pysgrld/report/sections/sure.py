@@ -245,8 +245,8 @@ class HowSure(Section):
             return [Verdict(False, head, few, spread.remedy)]
         if spread.noise is None or spread.width is None or not spread.remedy:
             return [Verdict(False, head, f"{text}{spread.title}: {spread.remark()}.")]
-        wide = f"{spread.width:.2g} times as wide as credible intervals"
-        text += f"Minibatch noise makes intervals about {wide}"
+        wide = f"{spread.relative_width} credible intervals"
+        text += f"With minibatch noise, intervals are about {wide}"
         text += ", but they may lack values that the chains have not reached yet" if said else ""
         return [Verdict(False, head, f"{text}. For credible intervals, use", spread.remedy)]
 
