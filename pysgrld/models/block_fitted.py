@@ -128,10 +128,7 @@ class BlockFitted(Fitted):
                 draw[WEIGHTS] = weights
             is_copied = self.record.is_copied(f"{name}.g")
             draw[name] = state.final_rows(key) if is_copied else state.current_rows(key)
-            if not np.isfinite(draw[name].sum(dtype=np.float64)):
-                raise CheckpointError(
-                    f"{self.record.place}: arrays '{name}.*' of the checkpoint have infinite values"
-                )
+            self._refuse_infinite(f"{name}.*", draw[name])
         return draw
 
     @cached_property
@@ -157,11 +154,21 @@ class BlockFitted(Fitted):
                 if b.is_vector:
                     check_prior(SUMS + name, total[: b.shape[1]])
             if total.ndim == 1:
-                mean[name] = (total / samples).astype(np.float32)
+                with np.errstate(over="ignore"):
+                    mean[name] = (total / samples).astype(np.float32)
             else:
                 mean[name] = core.zeros(len(total), total.shape[1], "float32")
-                np.divide(total, samples, out=mean[name], casting="same_kind")
+                with np.errstate(over="ignore"):
+                    np.divide(total, samples, out=mean[name], casting="same_kind")
+            self._refuse_infinite(SUMS + name, mean[name])
         return mean
+
+    def _refuse_infinite(self, arrays: str, values: Floats) -> None:
+        """Raise `CheckpointError` if values computed from the checkpoint's arrays are infinite."""
+        if not np.isfinite(values.sum(dtype=np.float64)):
+            raise CheckpointError(
+                f"{self.record.place}: arrays '{arrays}' of the checkpoint have infinite values"
+            )
 
     def mean_sample(self) -> dict[str, Floats]:
         """Return the mean of all posterior samples in the form of a stored sample."""

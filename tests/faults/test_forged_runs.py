@@ -157,16 +157,19 @@ def test_a_value_outside_the_range_of_its_array_is_named(copied, name, value, tr
 
 
 @pytest.mark.row(78)
-def test_topics_that_are_infinite_are_named(copied, trials):
+@pytest.mark.parametrize(
+    ("name", "value", "part"),
+    [("phi.sums", 1e-310, "current"), ("posterior.sum.phi", 1e60, "mean")],
+)
+def test_topics_that_are_infinite_are_named(copied, name, value, part, trials):
     """Red with: word probabilities of a checkpoint not looked at (70 by orders of words)."""
 
     def put(arrays):
-        arrays["phi.sums"][0] = 1e-310
+        arrays[name].reshape(-1)[0] = value
 
     forge_state(copied, put)
-    message = r"run/checkpoints/step-\d+: arrays 'phi.\*' of the checkpoint have infinite"
-    with pytest.raises(CheckpointError, match=message):
-        assert Results(copied / "run", 1).fitted.current
+    with pytest.raises(CheckpointError, match=r"arrays '.*phi.*' of the checkpoint have infinite"):
+        getattr(Results(copied / "run", 1).fitted, part)
     trials()
 
 
