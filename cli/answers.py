@@ -147,6 +147,8 @@ def _group_lines(
     cluster: str | None,
 ) -> list[str]:
     """Format a table of topic shares in all documents and in groups of documents."""
+    from pysgrld.report.sections.groups import cluster_units
+
     of_groups = f"along {along}" if by is None else _short(by)
     lines = [f"topic  {'by documents':<24}  {'by words':<24}  {of_groups}"]
 
@@ -183,7 +185,7 @@ def _group_lines(
             "fewer than 20 posterior samples.",
         ]
     elif groups.levels:
-        units = f"values of {cluster}" if cluster else "documents"
+        units = cluster_units(groups.grouping, cluster, "documents")
         told_of = f"Intervals are valid for other {units} like these."
         if by is None:
             ends = f"From {_short(groups.levels[0])} to {_short(groups.levels[-1])}. "

@@ -191,6 +191,7 @@ def command(
                     "documents": len(effects.design.used),
                     "missing": effects.design.missing,
                     "clusters": cluster,
+                    "whole_documents": effects.wholes,
                     "likeness": effects.likeness and effects.likeness._asdict(),
                     "interval": 0.9,
                     **spread.sense,
@@ -202,6 +203,8 @@ def command(
             )
             return
         documents = plural(len(effects.design.used), "document")
+        if effects.wholes is not None:
+            documents += f" (chunks of {plural(effects.wholes, 'whole document')})"
         echo(f"{results.place}, {formula}, {documents}\n")
         _show(effects, order, names, cluster, everything=topics is not None)
         if remark := spread.remark():
@@ -296,7 +299,8 @@ def _show(
             _show_comparison(comparisons[0], order, names, whole=whole)
         else:
             _show_factor(effects, test, comparisons, order, names, whole=whole)
-    units = f"values of {cluster}" if cluster else "documents"
+    independent = "documents" if effects.wholes is None else "whole documents"
+    units = f"values of {cluster}" if cluster else independent
     omission = (
         ""
         if whole

@@ -141,6 +141,8 @@ class Effects:
         Mean shares of the topics in the documents.
     draws : int
         Number of draws of the topics; 1 if the topics are taken as known.
+    wholes : int or None
+        Number of whole documents, if their pieces are sampled together, otherwise None.
     compared : list of TopicsContrasted
     tests : list of ColumnTest
         A test for each compared column.
@@ -153,6 +155,7 @@ class Effects:
     ) -> None:
         self.design, self._fit, self.topics = design, fit, topics
         self.likeness: SourceLikeness | None = None
+        self.wholes: int | None = None
         self.draws = fit.draws
         self.shares: Doubles = fit.estimate(design.matrix.mean(axis=0)).drawn.mean(axis=0)
         differences = [
@@ -332,8 +335,11 @@ def estimate_effects(
     topics: Int64s,
     take: Callable[[Int64s], Documents],
     tell: Tell = lambda label, done, total: None,
+    wholes: Int64s | None = None,
 ) -> Effects:
     """Estimate effects from documents that are read in chunks.
+
+    Pieces of a long document are a cluster, unless the request names a column of clusters.
 
     Parameters
     ----------
@@ -348,6 +354,8 @@ def estimate_effects(
         Returns the documents of the given rows.
     tell : callable (what, done, total)
         Called with the number of documents done.
+    wholes : (n,) int64, optional
+        Number of the whole document of each document; None if no document was cut into pieces.
 
     Raises
     ------
@@ -356,9 +364,11 @@ def estimate_effects(
     """
     design = Design(request.formula, columns)
     comparisons = design.comparisons(request.contrasts, request.reference)
-    units = (
-        None if request.cluster is None else number_clusters(columns[request.cluster], design.used)
-    )
+    units: Int64s | None = None
+    if request.cluster is not None:
+        units, wholes = number_clusters(columns[request.cluster], design.used), None
+    elif wholes is not None:
+        units = np.unique(wholes[design.used], return_inverse=True)[1].ravel().astype(np.int64)
     draws, n = len(sorting.back), len(design.used)
     regression = Regression(design.matrix, units, len(topics), bootstrap_sets(draws))
     sampled = SampledShares(n, len(topics))
@@ -369,8 +379,9 @@ def estimate_effects(
         tell("documents", begin + len(rows), n)
     fit = Fit(regression, sorting.back)
     effects = Effects(design, fit, comparisons, topics)
+    effects.wholes = None if wholes is None or units is None else int(units.max()) + 1
     if request.cluster is None:
-        effects.likeness = sampled.greatest(fit, comparisons, columns, design.used)
+        effects.likeness = sampled.greatest(fit, comparisons, columns, design.used, units)
     return effects
 
 
@@ -448,6 +459,7 @@ def estimate_run_effects(
         topics,
         corpus.take,
         tell,
+        corpus.about.wholes(rows),
     )
 
 

@@ -198,7 +198,8 @@ def _compare_topics_and_words(
     topics = results.fitted.shown(0)
     sorting = allocate_words(results, 0, topics)
     design = np.stack([np.ones(len(rows)), latest], axis=1).astype(np.float64)
-    regression = Regression(design, None, len(topics), bootstrap_sets(len(sorting.back)))
+    wholes = corpus.about.wholes(rows)  # Pieces of a long document are sampled together.
+    regression = Regression(design, wholes, len(topics), bootstrap_sets(len(sorting.back)))
     counts = np.zeros((2, len(results.vocabulary)))
     for begin, block in chunks(rows, len(topics)):
         documents = corpus.take(block)

@@ -106,6 +106,7 @@ class SampledShares:
         comparisons: Sequence[Contrast],
         columns: Mapping[str, Sequence[Any]],
         used: Int64s,
+        units: Int64s | None = None,
     ) -> SourceLikeness | None:
         """Return the column (or neighbours) with the greatest design effect; None if it is small.
 
@@ -117,11 +118,20 @@ class SampledShares:
             Values of the columns for all documents.
         used : (n,) int64
             Positions of the documents of the regression.
+        units : (n,) int64, optional
+            Whole document of each document of the regression, whose pieces are one unit.
         """
         rows = used[self.places]
         contrasts = [each.second.mean - each.first.mean for each in _thin_comparisons(comparisons)]
         influences = [fit.influence(self.places, self._shares, each) for each in contrasts]
         weights = [fit.weights(self.places, each) for each in contrasts]
+        order = rows
+        if units is not None:
+            _, first, of = np.unique(units[self.places], return_index=True, return_inverse=True)
+            influences, weights = (
+                [_sum_by(of, values) for values in each] for each in (influences, weights)
+            )
+            rows, order = rows[first], np.argsort(np.argsort(first))
 
         def design_effect(clusters: Int64s) -> float:
             return max((_ratio(influence, clusters) for influence in influences), default=0.0)
@@ -130,12 +140,19 @@ class SampledShares:
             SourceLikeness(name, design_effect(clusters), _are_enough(weights, clusters))
             for name, clusters in _clusters(columns, rows)
         ]
-        neighbours = np.unique(rows // _NEIGHBOURS, return_inverse=True)[1]
+        neighbours = np.unique(order // _NEIGHBOURS, return_inverse=True)[1]
         for likenesses in (measured, [SourceLikeness(None, design_effect(neighbours))]):
             best = max(likenesses, key=lambda each: each.design_effect, default=None)
             if best is not None and best.design_effect > DUE:
                 return best
         return None
+
+
+def _sum_by(units: Int64s, values: Doubles) -> Doubles:
+    """Sum rows of values by unit, (units, ...)."""
+    sums: Doubles = np.zeros((int(units.max(initial=-1)) + 1, *values.shape[1:]))
+    np.add.at(sums, units, values)
+    return sums
 
 
 def _thin_comparisons(comparisons: Sequence[Contrast]) -> Iterator[Contrast]:

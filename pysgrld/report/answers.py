@@ -462,7 +462,7 @@ def topics_in_groups(
     # The share of all words and its interval are those of the page and of exports. Only clusters
     # have wider intervals.
     topic_rows, of_words = [], in_all.shares.about(results.weights(layer))
-    if cluster is not None:
+    if groups.grouping.cluster is not None:
         of_clusters = Shares(*(part[:, -1:] for part in estimate_pair.words[:3]))
         of_words = of_clusters.about(of_words.mean[:, 0])
     for topic in heaviest(results.fitted.shown(layer), of_words.mean[:, 0]):

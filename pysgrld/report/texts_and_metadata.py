@@ -64,7 +64,7 @@ class AboutWithTexts:
     def __init__(self, own: About, other: Corpus, rows: Int64s, of: Int64s) -> None:
         self.own, self.other, self._rows, self._of = own, other.about, rows, of
         self.columns, self.ids, self.values = own.columns, own.ids, own.values
-        self.origins = own.origins
+        self.origins, self.wholes = own.origins, own.wholes
 
     def titles(self, rows: npt.ArrayLike) -> list[str]:
         """Return the title of each document, or its id if it has no title."""

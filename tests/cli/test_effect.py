@@ -250,6 +250,10 @@ def test_a_file_has_columns_of_books_that_were_split_into_pieces(tmp_path):
     shares = CliRunner().invoke(main, typed)
     assert shares.exit_code == 0, shares.output
     assert json.loads(shares.stdout)["groups"]["levels"] == ["egerton", "murray"]
+    # Pieces of a book are not independent. Red with: pieces as the units of chance.
+    answer = CliRunner().invoke(main, ["effect", run, "~ house", "-q", "--metadata", str(table)])
+    assert "18 documents (chunks of 2 whole documents)" in answer.stdout
+    assert "other whole documents like these" in " ".join(answer.stdout.split())
 
 
 def test_a_page_groups_by_them_and_keeps_its_texts(of_table, tmp_path):

@@ -308,6 +308,57 @@ def test_a_planted_effect_is_found_and_a_column_of_coins_is_not():
     assert again.compared == effects.compared
 
 
+def test_pieces_of_a_long_document_are_sampled_together():
+    """A coin per book is no effect. Red with: pieces as independent documents (some 30 % here)."""
+    rng, books, pieces = np.random.default_rng(8), 40, 25
+    phi, topics = rng.dirichlet(np.full(60, 0.1), 6), np.arange(6)
+    sorting, wholes = (
+        WordAllocation.from_topics(phi, None, [phi]),
+        np.repeat(np.arange(books), pieces),
+    )
+    sure = {True: 0, False: 0}
+    for _ in range(20):
+        shares = np.repeat(rng.dirichlet(np.ones(6), books), pieces, axis=0)
+        counts = np.array([rng.multinomial(50, share @ phi) for share in shares])
+        coin = np.repeat(rng.permutation(books) % 2, pieces)
+        columns = {"coin": np.where(coin, "heads", "tails").tolist()}
+        for known in sure:
+            effects = estimate_effects(
+                EffectRequest("~ coin"),
+                columns,
+                sorting,
+                topics,
+                as_documents(counts).take,
+                wholes=wholes if known else None,
+            )
+            sure[known] += sum(t.surely != 0 for t in effects.compared[0].topics)
+            assert effects.wholes == (books if known else None)
+            assert known or effects.likeness is not None
+    assert sure[True] <= 6  # of 120
+    assert sure[False] >= 24
+
+
+def test_a_column_of_whole_documents_is_warned_of():
+    """Red with: no measure of likeness if pieces are sampled together."""
+    rng, authors, books, pieces = np.random.default_rng(9), 12, 10, 8
+    phi, topics = rng.dirichlet(np.full(60, 0.1), 4), np.arange(4)
+    author = np.repeat(np.arange(authors), books * pieces)
+    shares = rng.dirichlet(np.ones(4), authors)[author]
+    counts = np.array([rng.multinomial(50, share @ phi) for share in shares])
+    columns = {"coin": (author % 2).astype(str).tolist(), "author": author.astype(str).tolist()}
+    effects = estimate_effects(
+        EffectRequest("~ coin"),
+        columns,
+        WordAllocation.from_topics(phi, None, [phi]),
+        topics,
+        as_documents(counts).take,
+        wholes=np.repeat(np.arange(authors * books), pieces),
+    )
+    assert effects.likeness is not None
+    assert effects.likeness.column == "author"
+    assert 5 < effects.likeness.design_effect <= 10.5  # ten books of an author
+
+
 def test_a_cluster_that_is_not_there_is_refused():
     with pytest.raises(UsageError, match="cluster: unknown column 'house'"):
         requested_columns("~ party", "house", made())

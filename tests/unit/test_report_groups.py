@@ -11,6 +11,7 @@ from pysgrld.report.sections.groups import (
     along_column,
     along_corpus,
     by_columns,
+    cluster_units,
     clustered,
     grouped,
 )
@@ -22,6 +23,7 @@ def about(**columns):
         columns=tuple(Column(name, kind, 0) for name, (kind, _) in columns.items()),
         values=lambda name, rows: [columns[name][1][row] for row in rows],
         titles=lambda rows: [f"title {row}" for row in rows],
+        wholes=lambda rows: None,
     )
 
 
@@ -120,6 +122,26 @@ def test_a_column_that_is_constant_within_another_names_it():
     assert found[0].grouping.cluster.tolist() == [i // 5 for i in range(40)]
     with pytest.raises(UsageError, match="--cluster 'x': the corpus has no such column"):
         clustered(given, found, "x", rows)
+
+
+def test_chunks_of_a_document_are_a_cluster():
+    """Red with: a chunk as a document, or advice to cluster by the file that has the chunks."""
+    rows = np.arange(40)
+    given = about(
+        file=("category", [f"f{i // 4}" for i in range(40)]),
+        author=("category", [f"a{i // 8}" for i in range(40)]),
+        group=("category", [f"g{i // 16}" for i in range(40)]),
+    )
+    given.wholes = lambda rows: rows // 4
+    (found,) = clustered(given, by_columns(given, ("group",), rows), None, rows)
+    assert found.grouping.cluster.tolist() == [i // 4 for i in range(40)]
+    assert found.within == "author"
+    assert cluster_units(found.grouping, None, "documents") == "whole documents"
+    given.columns = given.columns[::2]
+    (found,) = clustered(given, by_columns(given, ("group",), rows), None, rows)
+    assert found.within is None
+    (found,) = clustered(given, by_columns(given, ("group",), rows), "file", rows)
+    assert cluster_units(found.grouping, "file", "documents") == "values of file"
 
 
 def test_flags_are_yes_and_no():

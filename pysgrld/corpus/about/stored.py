@@ -219,6 +219,18 @@ class About:
             return np.zeros(len(rows), np.int64)
         return self._vector("origin-piece.npy", "<i4").gather(rows).astype(np.int64)
 
+    def wholes(self, rows: npt.ArrayLike) -> Int64s | None:
+        """Number the whole document of each given document, from 0; None if none was cut into pieces.
+
+        Pieces of a long document have the number of this document.
+        """
+        rows = self._rows(rows)
+        if "origin-piece.npy" not in self._members.get(DOCUMENTS, ()):
+            return None
+        parts = ("origin-file.npy", "<i4"), ("origin-row.npy", "<i8")
+        keys = np.stack([self._vector(*part).gather(rows).astype(np.int64) for part in parts])
+        return np.unique(keys, axis=1, return_inverse=True)[1].ravel().astype(np.int64)
+
     def places(self, rows: npt.ArrayLike) -> Int64s:
         """Return the number of documents that precede each document in the inputs; -1 if it is unknown.
 

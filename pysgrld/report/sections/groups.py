@@ -175,8 +175,8 @@ class GroupShares(Section):
         if self.run.draws <= 1 and not self._columns:
             return []
         noun, many = self.run.noun
-        cluster = self.run.asked.cluster
-        units = f"values of {cluster}" if cluster else many
+        shown = [self._along] if self._along else self._columns
+        units = cluster_units(shown[0].grouping, self.run.asked.cluster, many) if shown else many
         text = (
             f"By {noun}: the topic's average share in the group. By words: its share of all "
             "words of the group."
@@ -246,13 +246,30 @@ def _numbered(values: Sequence[Any]) -> Int64s:
     )
 
 
+def cluster_units(grouping: GroupOfEach, cluster: str | None, noun: str) -> str:
+    """Name the units that are sampled together: values of a column, whole documents, or documents.
+
+    Parameters
+    ----------
+    grouping : GroupOfEach
+    cluster : str or None
+        The column of clusters.
+    noun : str
+        The word for several documents.
+    """
+    if cluster is not None:
+        return f"values of {cluster}"
+    return noun if grouping.cluster is None else f"whole {noun}"
+
+
 def clustered(
     about: Known, groups: Sequence[Groups], cluster: str | None, rows: Int64s
 ) -> list[Groups]:
     """Add clusters of the given column to groups of documents, or suggest a column of clusters.
 
-    The suggestion, `Groups.within`, is a column of text values that determines the grouping column,
-    as a book determines its author, with at least two documents per value on average. If several
+    By default, the pieces of a long document are a cluster. The suggestion, `Groups.within`, is a
+    column of text values that determines the grouping column, as a book determines its author, with
+    at least two documents per value on average, and fewer values than whole documents. If several
     columns qualify, it is the one with the fewest values.
 
     Parameters
@@ -277,15 +294,18 @@ def clustered(
         for column in about.columns
         if column.kind in ("category", "string")
     }
-    found = []
+    found, wholes = [], about.wholes(rows)
     for each in groups:
         sizes, own = {}, each.grouping.of
         for name, of in numbered.items():
             values, first = np.unique(of, return_index=True)
+            most = len(of) / 2 if wholes is None else wholes.max(initial=0)
             constant = len(of) > 0 and bool((own == own[first][of]).all())
-            if name != each.name and len(each.levels) < len(values) <= len(of) / 2 and constant:
+            if name != each.name and len(each.levels) < len(values) <= most and constant:
                 sizes[name] = len(values)
-        found.append(each._replace(within=min(sizes, key=lambda name: sizes[name], default=None)))
+        within = min(sizes, key=lambda name: sizes[name], default=None)
+        grouping = each.grouping._replace(cluster=wholes)
+        found.append(each._replace(within=within, grouping=grouping))
     return found
 
 
