@@ -105,6 +105,8 @@ def train_halves(
 ) -> tuple[Path, Path]:
     """Divide a corpus at random into two halves, and train a run on each half.
 
+    Chunks of a long document are in the same half.
+
     Parameters
     ----------
     corpus : Corpus
@@ -128,12 +130,18 @@ def train_halves(
     Interrupted
         If training is stopped.
     """
-    order = np.random.default_rng([_SEED, seed]).permutation(corpus.documents)
+    every = np.arange(corpus.documents)
+    wholes = corpus.about.wholes(every)
+    units = every if wholes is None else wholes
+    order = np.random.default_rng([_SEED, seed]).permutation(int(units.max(initial=-1)) + 1)
     runs = folder / "run-1", folder / "run-2"
     tell(0, 2)
-    for number, (rows, run) in enumerate(zip(np.array_split(order, 2), runs, strict=True), 1):
+    for number, (chosen_units, run) in enumerate(
+        zip(np.array_split(order, 2), runs, strict=True), 1
+    ):
+        rows = np.flatnonzero(np.isin(units, chosen_units))
         half = folder / f"half-{number}"
-        take(corpus, np.sort(rows), half, {"half_of": corpus.fingerprint, "seed": seed})
+        take(corpus, rows, half, {"half_of": corpus.fingerprint, "seed": seed})
         chosen = choices.changed(out=str(run), threads=threads)
         train(Request([str(half)], chosen, folder), _Silent())
         tell(number, 2)

@@ -124,6 +124,27 @@ def replicate_topics(
     return Replication(correlation, overlap)
 
 
+def draw_documents(ids: Int64s, wholes: Int64s | None, generator: np.random.Generator) -> Int64s:
+    """Draw as many documents as there are, with replacement; chunks of a document come together.
+
+    Parameters
+    ----------
+    ids : (n,) int64
+    wholes : (n,) int64 or None
+        Number of the whole document of each document, from 0; None if no document was cut.
+    generator : numpy.random.Generator
+
+    Returns
+    -------
+    (m,) int64
+        Drawn documents in ascending order; m is n if no document was cut.
+    """
+    units = np.arange(len(ids)) if wholes is None else wholes
+    number = int(units.max(initial=-1)) + 1
+    times = np.bincount(generator.integers(0, number, number), minlength=number)
+    return np.sort(np.repeat(ids, times[units]))
+
+
 def train_replicate(
     corpus: Corpus,
     ids: Int64s,
@@ -140,7 +161,7 @@ def train_replicate(
     ----------
     corpus : Corpus
     ids : (n,) int64
-        Documents from which n are drawn with replacement.
+        Documents that are drawn with replacement by `draw_documents`.
     options : Resolved
     seed : sequence of int
         Seed for the drawn documents and the chain.
@@ -155,7 +176,7 @@ def train_replicate(
         Posterior mean of the topics.
     """
     generator = np.random.default_rng(seed)
-    documents = np.sort(ids[generator.integers(0, len(ids), len(ids))])
+    documents = draw_documents(ids, corpus.about.wholes(ids), generator)
     options = replace(options, seed=int(generator.integers(2**62)), exact_sweeps=0)
     stream, run_on = Epochs.of(options, corpus, documents), RunOn(threads)
     posterior = begin(options, stream, facts, run_on)

@@ -10,7 +10,8 @@ from click.testing import CliRunner
 from pysgrld.cli import main
 from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.reading.find_runs import open_run
-from pysgrld.train.replication import Replication, replicate_topics
+from pysgrld.train.halves import open_training_corpus, options_for_halves, train_halves
+from pysgrld.train.replication import Replication, draw_documents, replicate_topics
 
 TRAIN = ["--min-df", "1", "--max-df", "1.0", "--stop-words", "none", "--exact-sweeps", "0"]
 TRAIN += ["--holdout", "20", "--iterations", "150", "--set", "starts=1", "--threads", "1", "-q"]
@@ -47,6 +48,44 @@ def test_subjects_are_found_again_and_one_subject_split_in_two_is_not_always(cor
     assert replication.overlap.min() > 0.5
     split = replicate_topics(open_run(trained(corpus, "six", "-k", "6"), 1), 3)
     assert split.correlation.mean() < replication.correlation.mean()
+
+
+def test_chunks_of_a_document_are_drawn_together():
+    """Red with: chunks drawn one by one, so that each replicate has nearly all long documents."""
+    ids, wholes = np.arange(100, 160), np.arange(60) // 6
+    drawn = draw_documents(ids, wholes, np.random.default_rng(3))
+    times = np.bincount(drawn, minlength=160)[100:].reshape(10, 6)
+    assert (times == times[:, :1]).all()
+    assert times[:, 0].sum() == 10
+    assert (times[:, 0] == 0).any()
+    alone = draw_documents(ids, None, np.random.default_rng(3))
+    assert len(alone) == 60
+    assert (np.diff(alone) >= 0).all()
+
+
+def test_halves_have_whole_documents(tmp_path):
+    """Red with: chunks of each long document in both halves."""
+    books, quick = tmp_path / "books", ["--algo", "ovb", "-k", "2", "--iterations", "3"]
+    books.mkdir()
+    rng = np.random.default_rng(5)
+    for name in "abcdef":
+        text = " ".join(f"word{i}." for i in rng.integers(0, 30, 600).tolist())
+        (books / f"{name}.txt").write_text(text + "\n")
+    quick += ["--max-df", "1.0", "--stop-words", "none", "--chunk", "100"]
+    run = tmp_path / "run"
+    done = CliRunner().invoke(main, ["train", str(books), "--out", str(run), "-q", *quick])
+    assert done.exit_code == 0, done.output
+    results = open_run(run, 1)
+    corpus = open_training_corpus(results)
+    folder = tmp_path / "halves"
+    folder.mkdir()
+    runs = train_halves(corpus, options_for_halves(results), folder, 1, 1)
+    files = []
+    for half in runs:
+        about = open_run(half, 1).training_corpus().about
+        files.append({origin.file for origin in about.origins(np.arange(about.documents))})
+    assert len(files[0]) == len(files[1]) == 3
+    assert not files[0] & files[1]
 
 
 def test_a_topic_counts_as_found_from_the_least_correlation_on():
