@@ -65,6 +65,23 @@ class CorpusError(SgmcError, ValueError):
         super().__init__(where + message)
 
 
+class DamagedCorpusError(CorpusError):
+    """A stored corpus is damaged (exit 65).
+
+    Parameters
+    ----------
+    problem : str
+        The damage, with the name of the file.
+    remedy : str
+    path : str or Path
+        Folder of the corpus.
+    """
+
+    def __init__(self, problem: str, remedy: str, path: str | Path) -> None:
+        self.problem = problem
+        super().__init__(f"the corpus is damaged ({problem}); {remedy}", path)
+
+
 class NoFieldError(CorpusError):
     """Missing field: no document of the corpus has a requested field (exit 65).
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,14 @@ import numpy as np
 from pysgrld.corpus.build import OTHER_FOLDER, build
 from pysgrld.corpus.inputs import check_inputs, resolve_document_is
 from pysgrld.corpus.join import join
+from pysgrld.corpus.open import EMPTY
 from pysgrld.corpus.reading import CorpusOptions, Listener
 from pysgrld.corpus.sources import look, recipe
 from pysgrld.corpus.store import Corpus
+from pysgrld.corpus.stored_files import digest
 from pysgrld.errors import (
     CorpusError,
+    DamagedCorpusError,
     MismatchError,
     MissingInputError,
     OutputError,
@@ -37,12 +40,20 @@ from pysgrld.run.files import (
     make_folder,
     read_small,
     refuse_full_folder,
+    rename,
     temporary_name,
     write_new,
 )
 from pysgrld.run.ownership import is_marked
+from pysgrld.run.schema import NATURAL, Each, misfit
 
 _PLAN = "plan.json"
+#: Types of the entries in the plan.
+_TYPES = {
+    "shards": NATURAL,
+    "inputs": Each({"name": str, "files": list[list[Any]]}),
+    "options": dict[str, Any],
+}
 
 
 def shards_of(place: Path) -> Path:
@@ -71,8 +82,9 @@ def build_shard(
 ) -> Corpus:
     """Build one of N shards of a corpus, with about 1/N of the inputs.
 
-    A shard consists of consecutive inputs with about 1/N of all bytes. A shard that exists already
-    is opened; the build of a shard that was interrupted is resumed.
+    A shard consists of consecutive inputs with about 1/N of all bytes, by the sizes at the first
+    build. A shard that exists already is opened, unless it is damaged or its inputs have changed: it
+    is then moved aside and built again. The build of a shard that was interrupted is resumed.
 
     Parameters
     ----------
@@ -99,15 +111,10 @@ def build_shard(
     check_shards(inputs, options, n_shards)
     refuse_full_folder(place, OTHER_FOLDER)
     folder = shards_of(place)
-    looked = [look(path) for path in inputs]
-    files = [record.get("files", [record]) for record in looked]
     # The plan must be the same on all nodes; it records names, sizes and modification times.
     records = [
-        {
-            "name": record["name"],
-            "files": [[f["name"], f.get("size"), f.get("stamp", [None])[0]] for f in shard_files],
-        }
-        for record, shard_files in zip(looked, files, strict=True)
+        {"name": record["name"], "files": [list(file) for file in _files(record)]}
+        for record in map(look, inputs)
     ]
     # The first process writes the plan to disk; each other process compares its plan with it.
     plan = {"shards": n_shards, "inputs": records} | recipe(options)
@@ -129,21 +136,89 @@ def build_shard(
             with contextlib.suppress(FileExistsError):
                 path.hardlink_to(temporary)
             temporary.unlink()
-    if read_small(path) != text:
+    first_plan = _plan(folder)
+    if difference := _difference(first_plan, plan):
         raise MismatchError(
-            f"{folder}: has shards that were built from other inputs, with other options or "
-            "another number of shards; remove the folder, or choose another with -o"
+            f"{folder}: has shards of another build (different: {difference}); remove the folder, or "
+            "choose another with -o"
         )
-    shard_folder = folder / _name(number, n_shards)
-    if path_exists(shard_folder):
-        listener.note(f"shard {number} of {n_shards} is there already: {shard_folder}")
-        return Corpus.open(shard_folder)
-    sizes = [sum(int(file.get("size", 0)) for file in shard_files) for shard_files in files]
+    # Shards are divided by the sizes at the first build, so that they stay the same if a file is
+    # mended later.
+    sizes = [sum(size or 0 for _, size, _ in record["files"]) for record in first_plan["inputs"]]
     first, last = cuts(sizes, n_shards)[number - 1]
+    shard_folder, label = folder / _name(number, n_shards), f"shard {number} of {n_shards}"
+    if path_exists(shard_folder):
+        problem, shard_corpus = None, None
+        try:
+            shard_corpus = Corpus.open(shard_folder)
+            problem = _change(shard_corpus, inputs[first:last], options)
+        except DamagedCorpusError as error:
+            problem = error.problem
+        if shard_corpus is not None and problem is None:
+            listener.note(f"{label} is there already: {shard_folder}")
+            return shard_corpus
+        moved = _move_aside(shard_folder)
+        listener.note(f"{label} is built again, because {problem}; the old one is now {moved}")
     # Decide from the inputs of all shards whether a document is a line or a file, because one
     # shard may have too few inputs.
     options = resolve_document_is(inputs, options)
     return build(inputs[first:last], options, shard_folder, threads, listener, among=inputs)
+
+
+def _files(record: Mapping[str, Any]) -> list[tuple[str, int | None, int | None]]:
+    """Return name, size and modification time of each file of an input, by its record (`look`)."""
+    return [
+        (file["name"], file.get("size"), (file.get("stamp") or [None])[0])
+        for file in record.get("files", [record])
+    ]
+
+
+def _difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    """Return the differences of two plans for which a shard of one is no shard of the other.
+
+    Files may change, and bad documents may be skipped: both concern single shards (`_change`).
+    """
+    names = [[record["name"] for record in plan["inputs"]] for plan in (old, new)]
+    keys = sorted({*old["options"], *new["options"]} - {"on_bad_document"})
+    values = [[plan["options"].get(key) for key in keys] for plan in (old, new)]
+    options = [key for key, a, b in zip(keys, *values, strict=True) if a != b]
+    return ", ".join(
+        [
+            *(["number of shards"] if old["shards"] != new["shards"] else []),
+            *(["inputs"] if names[0] != names[1] else []),
+            *(f"--{key.replace('_', '-')}" for key in options),
+            *(["contents of a word list"] if old.get("lists") != new.get("lists") else []),
+        ]
+    )
+
+
+def _change(shard: Corpus, inputs: Sequence[str], options: CorpusOptions) -> str | None:
+    """Return the reason to build a shard again: an input that has changed, or a skipped document."""
+    if options.on_bad_document == "stop" and any(
+        n for reason, n in (shard.provenance.get("skipped") or {}).items() if reason != EMPTY
+    ):
+        return "it was built with --on-bad-document skip"
+    for path, old in zip(inputs, shard.provenance.get("inputs") or [], strict=False):
+        before = {file["name"]: file for file in old.get("files") or [old]}
+        folder = Path(path) if is_folder(path) else None
+        files = _files(look(path))
+        if folder and before.keys() != {name for name, _, _ in files}:
+            return f"{path} has other files"
+        for name, size, time in files:
+            file, record = folder / name if folder else Path(path), before.get(name) or {}
+            same_time = (record.get("stamp") or [None])[0] == time
+            if record.get("size") != size or not (same_time or digest(file) == record["sha256"]):
+                return f"{file} has changed"
+    return None
+
+
+def _move_aside(folder: Path) -> Path:
+    """Rename the folder of a shard, and return the new path; nothing is removed."""
+    names = (folder.with_name(f"{folder.name}.replaced-{i}") for i in itertools.count(1))
+    free = next(name for name in names if not path_exists(name))
+    with convert_write_errors(folder):
+        rename(folder, free, "shards")
+    return free
 
 
 def check_shards(inputs: Sequence[str], options: CorpusOptions, n_shards: int) -> None:
@@ -261,12 +336,24 @@ def merge(place: Path, listener: Listener) -> Corpus:
             f"missing shards with --shard {gone[0]}/{size} and so on (in a SLURM array: "
             f"--array={listed(gone)})"
         )
-    parts = [Corpus.open(folder / name) for name in names]
+    parts = []
+    for i, name in enumerate(names, 1):
+        try:
+            parts.append(Corpus.open(folder / name))
+        except DamagedCorpusError as error:
+            raise CorpusError(
+                f"shard {i} of {size} is damaged ({error.problem}); build it again: the same command "
+                f"with --shard {i}/{size} (in a SLURM array: --array={i})",
+                folder / name,
+            ) from None
     for name, part in zip(names, parts, strict=True):
         if part.vocabulary != parts[0].vocabulary:
             raise CorpusError(
                 "has a different vocabulary than the first shard; build it again", folder / name
             )
+    # A process that skips bad documents of one shard would skip them in all.
+    if any(part.provenance["options"].get("on_bad_document") == "skip" for part in parts):
+        plan["options"]["on_bad_document"] = "skip"
     options = CorpusOptions(**plan["options"])
     if not any(part.tokens for part in parts):
         raise CorpusError(
@@ -293,8 +380,12 @@ def _plan(folder: Path) -> dict[str, Any]:
         raise path_error(folder / _PLAN, error) from None
     except ValueError:
         plan = None
-    proper = isinstance(plan, dict) and isinstance(plan.get("options"), dict)
-    if not proper or not isinstance(plan.get("shards"), int):
+    proper = misfit(plan, _TYPES) is None and all(
+        len(file) == 3 and isinstance(file[1], int | None)
+        for record in plan.get("inputs") or ()
+        for file in record["files"]
+    )
+    if not proper or plan.get("inputs") is None:
         raise CorpusError(f"{_PLAN} is damaged; remove the folder, and {again}", folder)
     record: dict[str, Any] = plan
     return record

@@ -16,7 +16,7 @@ import numpy as np
 
 from pysgrld.corpus.reading import READING
 from pysgrld.corpus.vectors import stamp_of
-from pysgrld.errors import CorpusError, SgmcError
+from pysgrld.errors import CorpusError, DamagedCorpusError, SgmcError
 from pysgrld.options.paths import is_file, is_folder, path_error, path_exists
 from pysgrld.run import jsonio
 from pysgrld.run.files import open_regular, read_small, write_new
@@ -107,7 +107,7 @@ def fingerprint_of(digests: Sequence[str]) -> str:
     return hashlib.sha256("".join(digests).encode(errors="surrogatepass")).hexdigest()
 
 
-def damaged(path: Path, problem: str) -> CorpusError:
+def damaged(path: Path, problem: str) -> DamagedCorpusError:
     """Return the error for a damaged stored corpus, with the damage and advice in its message.
 
     Parameters
@@ -119,14 +119,14 @@ def damaged(path: Path, problem: str) -> CorpusError:
 
     Returns
     -------
-    CorpusError
+    DamagedCorpusError
         The error, which the caller raises.
     """
     advice = (
         "build it again with `sgmc corpus build`; if it belongs to a run, restore it, or "
         "train a new run"
     )
-    return CorpusError(f"the corpus is damaged ({problem}); {advice}", path)
+    return DamagedCorpusError(problem, advice, path)
 
 
 @contextlib.contextmanager

@@ -150,8 +150,61 @@ def test_shards_of_another_plan_are_refused(files, tmp_path):
         (files[::-1], (2, 3), {}),
         (files, (2, 3), {"keep_text": "none"}),
     ):
-        with pytest.raises(MismatchError, match="another"):
+        different = "--keep-text" if given else "number of shards" if shard[1] == 4 else "inputs"
+        with pytest.raises(MismatchError, match=rf"different: {different}\)"):
             build_shard(inputs, options(files, **given), tmp_path / "all", shard, 1, Told())
+
+
+@pytest.mark.parametrize("how", ["mended", "skip"])
+def test_a_bad_file_costs_its_own_shard_alone(files, tmp_path, how):
+    """Red with: the plan of all shards refused because one file was mended, or skipped documents."""
+    path = Path(files[1])
+    good = path.read_text()
+    path.write_text(good[:-20])
+    for i in (2, 3):
+        made = build_shard(files, options(files), tmp_path / "all", (i, 3), 1, Told())
+    with pytest.raises(CorpusError, match=r"part-1\.jsonl"):
+        build_shard(files, options(files), tmp_path / "all", (1, 3), 1, Told())
+    given = {"on_bad_document": "skip"} if how == "skip" else {}
+    if how == "mended":
+        path.write_text(good)
+    before = made.path.stat().st_ino
+    for i in (1, 2, 3):
+        again = build_shard(files, options(files, **given), tmp_path / "all", (i, 3), 1, Told())
+    assert again.path.stat().st_ino == before
+    whole = build(files, options(files, **given), tmp_path / "whole", 1, Told())
+    assert written(merge(tmp_path / "all", Told())) == written(whole)
+
+
+def test_a_shard_of_an_input_that_changed_is_built_again(files, tmp_path):
+    """Red with: the old shard kept; the other shards refused; a shard with skipped documents kept."""
+    for i in (1, 2, 3):
+        made = build_shard(files, options(files), tmp_path / "all", (i, 3), 1, Told())
+    before = made.path.stat().st_ino
+    Path(files[0]).write_text('{"id": "x", "text": "red red red"}\n')
+    told = Told()
+    for i in (1, 2, 3):
+        again = build_shard(files, options(files), tmp_path / "all", (i, 3), 1, told)
+    assert f"shard 1 of 3 is built again, because {files[0]} has changed" in told.lines[0]
+    assert again.path.stat().st_ino == before
+    assert (shards_of(tmp_path / "all") / "0001-of-0003.replaced-1").is_dir()
+    whole = build(files, options(files), tmp_path / "whole", 1, Told())
+    assert written(merge(tmp_path / "all", Told())) == written(whole)
+
+
+def test_a_damaged_shard_is_built_again_by_the_same_command(files, tmp_path):
+    """Red with: advice to build it again, which ends with the same error."""
+    for i in (1, 2):
+        made = build_shard(files, options(files), tmp_path / "all", (i, 2), 1, Told())
+    counts = made.path / "counts.npy"
+    counts.write_bytes(counts.read_bytes()[:-4])
+    with pytest.raises(CorpusError, match=r"shard 2 of 2 is damaged \(counts\.npy .*--shard 2/2"):
+        merge(tmp_path / "all", Told())
+    told = Told()
+    build_shard(files, options(files), tmp_path / "all", (2, 2), 1, told)
+    assert "shard 2 of 2 is built again, because counts.npy is not a vector" in told.lines[0]
+    whole = build(files, options(files), tmp_path / "whole", 1, Told())
+    assert written(merge(tmp_path / "all", Told())) == written(whole)
 
 
 def test_missing_shards_are_named(files, tmp_path):
