@@ -38,9 +38,9 @@ from pysgrld.run import jsonio
 from pysgrld.run.files import (
     convert_write_errors,
     make_folder,
+    move_aside,
     read_small,
     refuse_full_folder,
-    rename,
     temporary_name,
     write_new,
 )
@@ -157,7 +157,7 @@ def build_shard(
         if shard_corpus is not None and problem is None:
             listener.note(f"{label} is there already: {shard_folder}")
             return shard_corpus
-        moved = _move_aside(shard_folder)
+        moved = move_aside(shard_folder, f"{shard_folder.name}.replaced", "shards")
         listener.note(f"{label} is built again, because {problem}; the old one is now {moved}")
     # Decide from the inputs of all shards whether a document is a line or a file, because one
     # shard may have too few inputs.
@@ -210,15 +210,6 @@ def _change(shard: Corpus, inputs: Sequence[str], options: CorpusOptions) -> str
             if record.get("size") != size or not (same_time or digest(file) == record["sha256"]):
                 return f"{file} has changed"
     return None
-
-
-def _move_aside(folder: Path) -> Path:
-    """Rename the folder of a shard, and return the new path; nothing is removed."""
-    names = (folder.with_name(f"{folder.name}.replaced-{i}") for i in itertools.count(1))
-    free = next(name for name in names if not path_exists(name))
-    with convert_write_errors(folder):
-        rename(folder, free, "shards")
-    return free
 
 
 def check_shards(inputs: Sequence[str], options: CorpusOptions, n_shards: int) -> None:

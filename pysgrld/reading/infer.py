@@ -29,7 +29,7 @@ from pysgrld.reading.proportion_files import WRITERS, InferredBlock, Layout
 from pysgrld.reading.repeated_words import Repetition, proportion_bounds
 from pysgrld.reading.results import Results
 from pysgrld.run import jsonio
-from pysgrld.run.files import make_folder, read_small
+from pysgrld.run.files import make_folder, move_aside, read_small
 from pysgrld.run.layout import claim_outputs
 from pysgrld.run.output_files import open_output
 from pysgrld.run.ownership import LIST, is_marked
@@ -48,7 +48,7 @@ PART, SHARED_PART = 1_000_000, 50_000
 #: Name of the file, in a folder of parts, that records the run, the input and the options. Programs
 #: that read a folder of tables ignore names that begin with an underscore.
 RECORD = "_parts.json"
-_PART = re.compile(r"part-\d{6,}\.(?:parquet|jsonl|csv|npy)")
+_PART = re.compile(r"part-(\d{6,})\.(?:parquet|jsonl|csv|npy)")
 
 
 class Inferred(NamedTuple):
@@ -249,7 +249,9 @@ class Parts(NamedTuple):
         Number of documents of a part.
     share : Share
     existing : frozenset of str
-        Names of the parts that existed at the beginning.
+        Names of the complete parts that existed at the beginning.
+    damaged : tuple of Path
+        Parts that were damaged, by their new paths: this process writes them again.
     """
 
     folder: Path
@@ -257,15 +259,19 @@ class Parts(NamedTuple):
     size: int
     share: Share = Share()
     existing: frozenset[str] = frozenset()
+    damaged: tuple[Path, ...] = ()
 
     def path(self, number: int) -> Path:
         """Return the path of the part with a given number."""
         return self.folder / f"part-{number:06}{self.suffix}"
 
+    def mine(self, number: int) -> bool:
+        """Return True if this process must write a part."""
+        return number % self.share.total == self.share.number - 1
+
     def missing(self, number: int) -> bool:
         """Return True if a part does not exist yet and this process must write it."""
-        mine = number % self.share.total == self.share.number - 1
-        return mine and self.path(number).name not in self.existing
+        return self.mine(number) and self.path(number).name not in self.existing
 
     def wanted(self, first: int, end: int) -> bool:
         """Return True if a part that this process must write has a document in [first, end)."""
@@ -326,6 +332,8 @@ def inference_record(
 def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts:
     """Create the folder of parts, or list the existing parts if these have the same settings.
 
+    A part of this process whose size or SHA-256 differs from the list of files is moved aside.
+
     Parameters
     ----------
     parts : Parts
@@ -337,12 +345,12 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
     Returns
     -------
     Parts
-        `parts`, with the names of its existing parts.
+        `parts`, with the names of its existing and the new paths of its damaged parts.
 
     Raises
     ------
     OutputError
-        If the folder cannot be made, contains other files, or has parts that sgmc did not write.
+        If the folder cannot be made, contains other files, or has parts of another inference.
     """
     folder = parts.folder
     names = (
@@ -378,7 +386,13 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
     if old != record or RECORD not in names:
         with open_output(folder / RECORD) as file:
             file.write(jsonio.pretty(record))
-    return parts._replace(existing=frozenset(existing))
+    damaged = [
+        name
+        for name in existing
+        if parts.mine(int(_PART.findall(name)[0])) and not files.owns(name)
+    ]
+    moved = [move_aside(folder / name, f"_{name}.damaged", "output") for name in damaged]
+    return parts._replace(existing=frozenset(existing) - {*damaged}, damaged=tuple(moved))
 
 
 def _has_something(folder: Path) -> bool:

@@ -12,6 +12,7 @@ import contextlib
 import errno
 import fcntl
 import hashlib
+import itertools
 import os
 import re
 import shutil
@@ -236,6 +237,34 @@ def rename(old: Path, new: Path, point: str) -> None:
     fail_point(f"{point}.rename")
     old.rename(new)
     fsync_folder(new.parent, point)
+
+
+def move_aside(path: Path, name: str, point: str) -> Path:
+    """Rename a file or folder that is to be written again; nothing is removed.
+
+    Parameters
+    ----------
+    path : Path
+    name : str
+        Beginning of the new name, which ends with the first free number.
+    point : str
+        Name of the fail point.
+
+    Returns
+    -------
+    Path
+        The new path, in the same folder.
+
+    Raises
+    ------
+    WriteError
+        If it cannot be renamed.
+    """
+    names = (path.with_name(f"{name}-{i}") for i in itertools.count(1))
+    free = next(other for other in names if not os.path.lexists(other))
+    with convert_write_errors(path):
+        rename(path, free, point)
+    return free
 
 
 def remove_folder(path: Path, point: str, files: Collection[str] = ()) -> None:

@@ -188,6 +188,39 @@ def test_a_folder_of_something_else_is_refused_and_force_removes_parts_alone(pla
         filled(place, tmp_path / "full")
 
 
+@pytest.mark.parametrize("harm", ["cut", "flipped", "missing"])
+def test_a_damaged_part_is_written_again_by_its_own_process(place, tmp_path, harm):
+    """Red with: parts taken for complete by their names; a damaged file that is removed."""
+    folder = tmp_path / "p"
+    for i in (1, 2):
+        filled(place, folder, share=Share(i, 2))
+    whole_parts = files(folder)
+    part = folder / "part-000002.jsonl"
+    data = part.read_bytes()
+    part.unlink()
+    if harm != "missing":
+        part.write_bytes(data[:-9] if harm == "cut" else data[:-9] + b"x" + data[-8:])
+    assert filled(place, folder, share=Share(2, 2)).documents == 0
+    assert filled(place, folder, share=Share(1, 2)).documents == 400
+    assert files(folder) == whole_parts
+    moved = list(folder.glob("_part-000002.jsonl.damaged-1"))
+    assert len(moved) == (harm != "missing")
+
+
+def test_the_command_names_a_damaged_part(place, tmp_path):
+    """Red with: resuming after 2 finished parts, one of which is half a file."""
+    given = arguments(place, "-o", f"{tmp_path}/p/", "--part-documents", 1000, "--format", "csv")
+    assert CliRunner().invoke(main, given).exit_code == 0
+    part = tmp_path / "p" / "part-000001.csv"
+    data = part.read_bytes()
+    part.write_bytes(data[: len(data) // 2])
+    done = CliRunner().invoke(main, given)
+    assert done.exit_code == 0, done.output
+    assert "_part-000001.csv.damaged-1: a damaged part, which is written again" in done.output
+    assert "resuming after 1 finished part" in done.output
+    assert part.read_bytes() == data
+
+
 def test_an_input_that_was_changed_is_another_inference(place, tmp_path):
     (tmp_path / "p").mkdir()
     filled(place, tmp_path / "p")
