@@ -97,9 +97,24 @@ class Job(NamedTuple):
         return bool(self.nodes or self.ranks)
 
     @property
+    def name(self) -> str:
+        """Name of the command, such as ``train`` or ``merge``."""
+        return self.command[1 if self.command[0] == "corpus" and self.command[1:] else 0]
+
+    @property
     def resumes(self) -> bool:
         """True if the command can be stopped and continues when it is started again."""
-        return any(self.command[: len(words)] == words for words in RESUMING)
+        return self.writes_parts or any(self.command[: len(words)] == words for words in RESUMING)
+
+    @property
+    def writes_parts(self) -> bool:
+        """True if the command is ``infer`` into a folder of parts, which continues part by part."""
+        outputs = [
+            value
+            for option, value in itertools.pairwise(self.command)
+            if option in ("-o", "--out") and value.endswith("/")
+        ]
+        return self.command[:1] == ("infer",) and ("--part" in self.command or bool(outputs))
 
     def values(self) -> list[dict[str, str]]:
         """Return a dictionary of placeholder values for each job, empty for a single job.
@@ -180,10 +195,10 @@ def script(job: Job) -> str:
     if job.shared:
         tasks = f"--nodes={job.nodes or 1} --ntasks-per-node={job.ranks or 1}"
         # The ranks exit with code 85 one after another. A rank that SLURM kills meanwhile would
-        # exit with code 143 instead.
+        # exit with code 143 instead. The script has comments on these options (`_comment`).
         together = f"--mpi={job.plugin} --kill-on-bad-exit=0 --wait={LAST_RANK} "
     requests = [
-        f"--job-name=sgmc {tasks} --cpus-per-task={job.cpus} --time={_clock(job.seconds)}",
+        f"--job-name=sgmc-{job.name} {tasks} --cpus-per-task={job.cpus} --time={_clock(job.seconds)}",
         (f"--signal=USR1@{job.notice} " if job.resumes else "") + "--requeue --open-mode=append",
         f"--output=%x-{'%A_%a' if array else '%j'}.out",
     ]
@@ -224,7 +239,16 @@ def script(job: Job) -> str:
 
 
 def _comment(job: Job) -> list[str]:
-    """Return the comment of the script on the end of its time."""
+    """Return the comments of the script on the end of its time, and on its MPI processes."""
+    if job.shared:
+        return [
+            *_comment(job._replace(nodes=None, ranks=None)),
+            f"# --mpi={job.plugin}: how srun starts MPI processes; 'srun --mpi=list' prints the ways "
+            "of this site.",
+            "# --kill-on-bad-exit=0: all processes may write and exit with 85, one after another.",
+            f"# --wait={LAST_RANK}: {LAST_RANK} seconds after one process has ended, the others are "
+            "killed.",
+        ]
     if not job.resumes:
         return [
             "# This command cannot resume: it must end within the time limit. Submit the script "

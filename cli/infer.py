@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pysgrld.errors import MissingInputError, OutputError, Severity, UsageError, plural
+from pysgrld.errors import Interrupted, MissingInputError, OutputError, Severity, UsageError, plural
 from pysgrld.models.options import OPTIONS
 from pysgrld.options.parse import choice, columns, integer, part
 from pysgrld.options.paths import is_folder, path_exists
@@ -158,6 +158,7 @@ def command(
     from pysgrld.run.layout import check_outputs, is_run
     from pysgrld.run.machine import threads as count
     from pysgrld.run.output_files import open_output
+    from pysgrld.run.signals import StopFlag
 
     from .progress import Screen
 
@@ -226,7 +227,16 @@ def command(
                 finished = plural(len(parts.existing), "finished part", "finished parts")
                 screen.note(f"{out}: resuming after {finished}")
             documents = results.documents(path, screen, fields, parts.wanted)
-            done = write_parts(results, documents, parts, layout, layer_index, steps)
+            with StopFlag() as stop:
+
+                def check() -> None:
+                    if stop.should_stop(0.0):
+                        raise Interrupted(
+                            f"{stop.reason}: stopped; finished parts are kept in {out}; run the "
+                            "same command again to resume"
+                        )
+
+                done = write_parts(results, documents, parts, layout, layer_index, steps, check)
             _said(screen, out, done, documents)
             return
         documents = results.documents(path, screen, fields)

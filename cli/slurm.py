@@ -183,9 +183,9 @@ def command(
 ) -> None:
     """Write a batch script for SLURM that runs COMMAND, an sgmc command.
 
-    A job of 'train', 'search' or 'corpus build' stops before its time limit and returns to the queue
-    until it is finished. COMMAND is checked now instead of after hours in the queue. The script is
-    not submitted.
+    A job of 'train', 'search', 'corpus build' or 'infer' into a folder/ stops before its time limit
+    and returns to the queue until it is finished. COMMAND is checked now instead of after hours in
+    the queue. The script is not submitted.
     """
     from pysgrld.run.layout import check_outputs
     from pysgrld.run.output_files import open_output

@@ -12,7 +12,7 @@ import contextlib
 import hashlib
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -411,6 +411,7 @@ def write_parts(
     layout: Layout,
     layer_index: int = 0,
     steps: list[int] | None = None,
+    check: Callable[[], None] = lambda: None,
 ) -> Inferred:
     """Infer the documents of the missing parts; write each part as soon as it is complete.
 
@@ -423,6 +424,9 @@ def write_parts(
     layout : Layout
     layer_index, steps
         As for `infer`.
+    check : callable () -> None
+        Called before each block of documents. It may raise an exception to stop, and the next call
+        continues with the first part that is not complete.
 
     Returns
     -------
@@ -430,7 +434,7 @@ def write_parts(
         Number of the documents that this call inferred, and of these without a known word.
     """
     done = empty = 0
-    cut = _cut_at_parts(documents, parts)
+    cut = _cut_at_parts(documents, parts, check)
     for number, blocks in itertools.groupby(cut, key=lambda block: block[0] // parts.size):
         rows = (
             inferred._replace(names=names[inferred.first - first :][: len(inferred.lengths)])
@@ -444,7 +448,7 @@ def write_parts(
 
 
 def _cut_at_parts(
-    documents: NamedDocuments, parts: Parts
+    documents: NamedDocuments, parts: Parts, check: Callable[[], None]
 ) -> Iterator[tuple[int, Documents, Sequence[Named]]]:
     """Yield the documents of missing parts, divided at the boundaries of the parts.
 
@@ -458,6 +462,7 @@ def _cut_at_parts(
     for block in documents:
         first, names, begin = documents.first, documents.names(len(block)), 0
         while begin < len(block):
+            check()
             number = (first + begin) // parts.size
             end = min(len(block), (number + 1) * parts.size - first)
             if parts.missing(number):

@@ -108,6 +108,20 @@ def test_what_a_site_wants_is_asked_for_beside_what_the_script_does(tmp_path):
     assert "SLURM accepts 1,000 in an array" in done.stderr
 
 
+@pytest.mark.parametrize(
+    "more", [("-o", "theta/"), ("-o", "theta", "--part", "1/4"), ("-o", "theta.csv")]
+)
+def test_inference_into_a_folder_goes_back_and_has_its_name(more, tmp_path):
+    """Red with: "This command cannot resume" of parts, which the same command continues."""
+    text = script(job("infer", "run", "built", *more))
+    assert ("--signal=USR1@180" in text) == (more[1] != "theta.csv")
+    assert "--job-name=sgmc-infer " in text
+    if more[1] != "theta.csv":
+        _, _, asked = run(text, tmp_path, 85, SLURM_JOB_ID="7")
+        assert asked.read_text() == "requeue 7\n"
+    assert "--job-name=sgmc-merge " in script(job("corpus", "merge", "built"))
+
+
 @pytest.mark.parametrize("words", [("infer", "run", "built"), ("corpus", "merge", "built")])
 def test_a_command_without_checkpoints_gets_no_signal_and_no_false_comment(words, tmp_path):
     """Red with: USR1, which ends these commands with 138; a checkpoint in the comment."""
@@ -137,6 +151,9 @@ def test_ranks_are_started_together_and_end_together(tmp_path):
     _, words, _ = run(text, tmp_path)
     assert words[:4] == ["--mpi=pmix", "--kill-on-bad-exit=0", "--wait=30", "--cpus-per-task=8"]
     assert words[4:] == ["sgmc", "train", "--mpi", "built"]
+    for option in ("--mpi=pmix", "--kill-on-bad-exit=0", "--wait=30"):
+        assert f"# {option}: " in text
+    assert "srun --mpi=list" in text
 
 
 @pytest.mark.parametrize(

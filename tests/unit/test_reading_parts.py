@@ -263,6 +263,29 @@ def test_a_command_that_was_killed_goes_on(place, tmp_path):
     assert joined(out) == (tmp_path / "one.jsonl").read_bytes()
 
 
+def test_a_signal_ends_the_command_with_85_between_parts(place, tmp_path):
+    """Red with: 143 and an empty log."""
+    out = tmp_path / "p"
+    given = arguments(place, "-o", f"{out}/", "--format", "jsonl", "--part-documents", 100)
+    real = infer_module.infer
+
+    def signalled(results, blocks, at, steps, first):
+        yield from real(results, blocks, at, steps, first)
+        if first >= 300:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(infer_module, "infer", signalled)
+        done = CliRunner().invoke(main, given)
+    assert done.exit_code == 85, done.output
+    assert f"SIGTERM: stopped; finished parts are kept in {out}/; run the same" in done.output
+    there = len(list(out.glob("part-*")))
+    assert 1 <= there < 15
+    done = CliRunner().invoke(main, given)
+    assert f"resuming after {there} finished part" in done.output
+    assert len(list(out.glob("part-*"))) == 15
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
