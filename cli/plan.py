@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,7 @@ import click
 from pysgrld.errors import plural
 from pysgrld.models.options import OPTIONS, option_text
 from pysgrld.options.parse import integer
+from pysgrld.options.paths import path_exists
 
 from .options import Described, as_json, given, options_of, plain, quiet, show_json
 from .terminal import echo
@@ -21,6 +24,10 @@ if TYPE_CHECKING:
 
 #: Training options on which the estimate of time, memory and disk space depends.
 _OPTIONS = ("topics", "algo", "model", "minibatch", "sweeps", "samples", "threads")
+#: Options of `corpus build`, by which a sample is read; `_OF_ALL`: those that need all documents or
+#: are set by the plan itself, so that the shards of the corpus are built without them.
+_READING = {name: entry for name, entry in OPTIONS.items() if entry.group == "Corpus"}
+_OF_ALL = ("min-df", "max-df", "max-vocab", "vocab")
 #: Minimum and maximum time limit, in hours, of the printed batch script for training, which resumes
 #: after its time limit.
 _SHORTEST, _LONGEST = 1, 24
@@ -47,7 +54,7 @@ Examples:
     parse=integer(1, 2**53),
     metavar="N",
 )
-@options_of({name: OPTIONS[name]._replace(first=True) for name in _OPTIONS})
+@options_of({name: OPTIONS[name]._replace(first=True) for name in _OPTIONS} | _READING)
 @as_json
 @quiet
 def command(corpus: str, documents: int | None, json: bool, quiet: bool, **values: Any) -> None:
@@ -70,8 +77,7 @@ def command(corpus: str, documents: int | None, json: bool, quiet: bool, **value
         needs = estimate(request, screen, documents=documents)
     after = needs.refinement_hours
     useful, gigabytes = needs.useful_threads, 1 << 30
-    typed = [option_text(name, value) for name, value in typed_options.items() if name != "threads"]
-    scripts = _scripts(needs, corpus, typed, sample=documents is not None)
+    scripts = _scripts(needs, corpus, typed_options, sample=documents is not None)
     if json:
         show_json(
             needs._asdict()
@@ -119,8 +125,12 @@ def command(corpus: str, documents: int | None, json: bool, quiet: bool, **value
     echo("\n" + "\n".join(scripts))
 
 
-def _scripts(needs: TrainingNeeds, corpus: str, typed: list[str], *, sample: bool) -> list[str]:
+def _scripts(
+    needs: TrainingNeeds, corpus: str, typed: Mapping[str, Any], *, sample: bool
+) -> list[str]:
     """Return the commands that write the batch scripts: for training, or for all steps."""
+    from pysgrld.corpus import Corpus
+    from pysgrld.corpus.reading import USUAL_TEXT_FIELD
     from pysgrld.corpus.stored_files import is_stored
     from pysgrld.train.estimate import EPOCHS, MOST
 
@@ -134,23 +144,48 @@ def _scripts(needs: TrainingNeeds, corpus: str, typed: list[str], *, sample: boo
     memory = ranks * max(1, round((1.0 + _SPARE) * needs.bytes / (1 << 30) + 0.5))
     size = f"--time {limit}h " + (f"--nodes 1 --ranks-per-node {ranks} " if ranks > 1 else "")
     size += f"--cpus {min(needs.threads // ranks, busy)} --mem {memory}G"
-    words = ["train", *(["--mpi"] if ranks > 1 else []), "built" if sample else shlex.quote(corpus)]
-    words += typed
+    built = _free("built")
+    words = ["train", *(["--mpi"] if ranks > 1 else []), built if sample else shlex.quote(corpus)]
+    words += _texts(typed, {"threads", *(_READING if sample else ())})
     if not sample:
         return [f"sgmc slurm {size} -o job.sh -- {' '.join(words)}"]
     jobs = min(-(-needs.documents // _OF_A_JOB), USUAL_JOBS)
     first, vocabulary = [], Path(corpus)
-    if not is_stored(vocabulary):
-        first, vocabulary = [f"sgmc corpus build {shlex.quote(corpus)} -o sample"], Path("sample")
+    if is_stored(vocabulary):
+        field = Corpus.open(vocabulary).reading.get("text-field", USUAL_TEXT_FIELD)
+        typed = ({} if field == USUAL_TEXT_FIELD else {"text-field": field}) | dict(typed)
+    else:
+        vocabulary = Path(_free("sample"))
+        options = _texts(typed, typed.keys() - _READING.keys())
+        first = [
+            " ".join(["sgmc corpus build", shlex.quote(corpus), *options, "-o", str(vocabulary)])
+        ]
+    reading = _texts(typed, typed.keys() - _READING.keys() | {*_OF_ALL})
     return [
         *first,
-        f"sgmc slurm --time 2h --array {jobs} -o 1.sh -- corpus build FILES "
-        f"--vocab {shlex.quote(str(vocabulary / 'vocab.txt'))} -o built --shard {{i}}/{{n}}",
-        "sgmc slurm --time 2h -o 2.sh -- corpus merge built",
+        f"sgmc slurm --time 2h --array {jobs} -o 1.sh -- "
+        + " ".join(["corpus build FILES", *reading, "--vocab"])
+        + f" {shlex.quote(str(vocabulary / 'vocab.txt'))} -o {built} --shard {{i}}/{{n}}",
+        f"sgmc slurm --time 2h -o 2.sh -- corpus merge {built}",
         f"sgmc slurm {size} -o 3.sh -- {' '.join(words)} --out runs/all",
-        f"sgmc slurm --time 4h --array {jobs} -o 4.sh -- infer runs/all built -o theta/ --top 8 "
+        f"sgmc slurm --time 4h --array {jobs} -o 4.sh -- infer runs/all {built} -o theta/ --top 8 "
         "--part {i}/{n}",
     ]
+
+
+def _texts(typed: Mapping[str, Any], without: Collection[str]) -> list[str]:
+    """Return options as the user types them, quoted for the shell."""
+    return [
+        option_text(name) if value is True else option_text(name, shlex.quote(str(value)))
+        for name, value in typed.items()
+        if name not in without and value is not False
+    ]
+
+
+def _free(name: str) -> str:
+    """Return a name for a new folder: the given one, or with a number if it exists already."""
+    names = itertools.chain([name], (f"{name}-{i}" for i in itertools.count(2)))
+    return next(other for other in names if not path_exists(other))
 
 
 def _time(hours: float) -> str:

@@ -64,9 +64,9 @@ def test_a_sample_is_planned_as_the_corpus_that_it_is_a_sample_of(corpus, monkey
     steps = row["script"].splitlines()
     assert [step.split(" -- ")[1].split(" FILES")[0] for step in steps] == [
         "corpus build",
-        "corpus merge built",
-        "train built --topics 5 --out runs/all",
-        "infer runs/all built -o theta/ --top 8 --part {i}/{n}",
+        "corpus merge built-2",
+        "train built-2 --topics 5 --out runs/all",
+        "infer runs/all built-2 -o theta/ --top 8 --part {i}/{n}",
     ]
     assert "--array 1 " in steps[0]
     assert "--vocab built/vocab.txt" in steps[0]
@@ -77,7 +77,28 @@ def test_a_sample_is_planned_as_the_corpus_that_it_is_a_sample_of(corpus, monkey
     assert "--vocab sample/vocab.txt" in raw.stdout
     ranks = typed("plan", "built", *many, "--minibatch", 10**5, "-q").stdout
     assert "--nodes 1 --ranks-per-node 3 --cpus 21" in ranks
-    assert "-- train --mpi built --topics 5 --minibatch 100000 --out runs/all" in ranks
+    assert "-- train --mpi built-2 --topics 5 --minibatch 100000 --out runs/all" in ranks
+
+
+def test_the_options_by_which_a_sample_is_read_are_in_the_scripts(tmp_path, monkeypatch):
+    """Red with: options of reading refused; shards of another field, or of a folder that exists."""
+    monkeypatch.chdir(tmp_path)
+    words = [f"{a * 4}{b * 3}" for a in "abcdef" for b in "ghijk"]
+    rows = [{"id": i, "abstract": " ".join(words[i:] * 2), "title": words[0]} for i in range(20)]
+    (tmp_path / "sample.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "sample").mkdir()
+    given = ("--documents", 10**6, "-k", 2, "--text-field", "title,abstract", "--min-df", 1)
+    shown = typed("plan", "sample.jsonl", *given, "--max-df", "1.0", "-q")
+    assert shown.exit_code == 0, shown.output
+    lines = shown.stdout.splitlines()[-5:]
+    read = "--min-df 1 --max-df 1.0 --text-field title,abstract"
+    assert lines[0] == f"sgmc corpus build sample.jsonl {read} -o sample-2"
+    assert "build FILES --text-field title,abstract --vocab sample-2/vocab.txt -o built" in lines[1]
+    assert lines[3].endswith("-- train built --topics 2 --out runs/all")
+    done = typed("corpus", "build", "sample.jsonl", *given[4:], "--max-df", "1.0", "-o", "built")
+    assert done.exit_code == 0, done.output
+    shown = typed("plan", "built", "--documents", 10**6, "-k", 2, "-q").stdout
+    assert "build FILES --text-field title,abstract --vocab built/vocab.txt -o built-2" in shown
 
 
 def test_a_minibatch_beyond_the_corpus_is_told_and_is_an_epoch(corpus, monkeypatch):
