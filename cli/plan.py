@@ -33,6 +33,8 @@ _OF_ALL = ("min-df", "max-df", "max-vocab", "vocab")
 _SHORTEST, _LONGEST = 1, 24
 #: Number of documents that each job of an array reads.
 _OF_A_JOB = 1_000_000
+#: Memory that the scripts for building and merging request, several times the measured need.
+_BUILDING = "4G"
 #: Memory that the batch script requests in addition to the estimate, as a fraction of the estimate.
 _SPARE = 0.25
 
@@ -134,7 +136,7 @@ def _scripts(
     from pysgrld.corpus.stored_files import is_stored
     from pysgrld.train.estimate import EPOCHS, MOST
 
-    from .slurm import USUAL_JOBS
+    from .slurm import PLACEHOLDER, USUAL_JOBS
 
     hours = round(needs.hours(EPOCHS) + needs.refinement_hours + 0.5)
     limit = min(max(_SHORTEST, hours), _LONGEST)
@@ -163,13 +165,14 @@ def _scripts(
     reading = _texts(typed, typed.keys() - _READING.keys() | {*_OF_ALL})
     return [
         *first,
-        f"sgmc slurm --time 2h --array {jobs} -o 1.sh -- "
-        + " ".join(["corpus build FILES", *reading, "--vocab"])
+        f"# {PLACEHOLDER}: all input files; --array is at most their number, as a shard is whole files",
+        f"sgmc slurm --time 2h --array {jobs} --mem {_BUILDING} -o 1.sh -- "
+        + " ".join(["corpus build", PLACEHOLDER, *reading, "--vocab"])
         + f" {shlex.quote(str(vocabulary / 'vocab.txt'))} -o {built} --shard {{i}}/{{n}}",
-        f"sgmc slurm --time 2h -o 2.sh -- corpus merge {built}",
+        f"sgmc slurm --time 2h --mem {_BUILDING} -o 2.sh -- corpus merge {built}",
         f"sgmc slurm {size} -o 3.sh -- {' '.join(words)} --out runs/all",
-        f"sgmc slurm --time 4h --array {jobs} -o 4.sh -- infer runs/all {built} -o theta/ --top 8 "
-        "--part {i}/{n}",
+        f"sgmc slurm --time 4h --array {jobs} --mem {memory // ranks}G -o 4.sh -- "
+        f"infer runs/all {built} -o theta/ --top 8 --part {{i}}/{{n}}",
     ]
 
 

@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,11 @@ from .terminal import echo, named, standard_output
 
 #: SLURM's default maximum number of jobs in an array.
 USUAL_JOBS = 1000
+#: Word in the scripts of ``sgmc plan`` that stands for all input files.
+PLACEHOLDER = "FILES"
+#: Names of options, and of arguments, whose values are inputs: files, folders or runs.
+_INPUTS = ("vocab", "metadata", "phrases", "seed_words", "holdout_corpus")
+_ARGUMENTS = ("corpus", "run", "runs", "run_and_corpus", "named", "folder")
 #: Maximum size, in bytes, of the file given with ``--setup``.
 LARGEST = 1 << 20
 #: `SHORTEST`: minimum time limit in seconds, if the script uses the default notice before the
@@ -271,7 +276,7 @@ def _program() -> tuple[str, ...]:
 
 
 def _check(args: tuple[str, ...], *, shared: bool) -> list[str]:
-    """Check the arguments as ``sgmc`` does at its start, and return the missing input files.
+    """Check the arguments as ``sgmc`` does at its start, and return the missing inputs.
 
     Raises
     ------
@@ -290,8 +295,10 @@ def _check(args: tuple[str, ...], *, shared: bool) -> list[str]:
             raise UsageError(f"unknown command '{args[0]}'; 'sgmc help' lists the commands")
         with command.make_context(args[0], list(args[1:]), parent=above) as context:
             values = context.params
+            missing = _missing(command, values)
             if isinstance(command, click.Group):
-                values = _values_of_subcommand(command, context, list(args[1:]))
+                subcommand, values = _subcommand(command, context, list(args[1:]))
+                missing = _missing(subcommand, values)
             if shared != bool(values.get("mpi")):
                 raise UsageError(
                     "--nodes and --ranks-per-node start several processes, which only 'train "
@@ -303,31 +310,58 @@ def _check(args: tuple[str, ...], *, shared: bool) -> list[str]:
                 from .corpus import corpus_options
 
                 check_shards(values["corpus"], corpus_options(values), values["shard"][1])
-            return _check_training(values) if args[0] == "train" else []
+            if args[0] == "train":
+                _check_training(values)
+            return missing
 
 
-def _values_of_subcommand(
+def _subcommand(
     group: click.Group, above: click.Context, args: list[str]
-) -> dict[str, Any]:
-    """Parse the arguments of a subcommand, such as ``corpus build``, and return their values."""
+) -> tuple[click.Command, dict[str, Any]]:
+    """Return a subcommand, such as ``corpus build``, and the values of its arguments."""
     name, command, rest = group.resolve_command(above, args)
     assert command is not None
     with command.make_context(name, rest, parent=above) as context:
-        return context.params
+        return command, context.params
 
 
-def _check_training(values: dict[str, Any]) -> list[str]:
+def _missing(command: click.Command, values: Mapping[str, Any]) -> list[str]:
+    """Return the inputs of a command that do not exist: files, folders, and runs by name.
+
+    Raises
+    ------
+    UsageError
+        If an input is standard input, or the placeholder of ``sgmc plan``.
+    """
+    from pysgrld.corpus.shards import shards_of
+    from pysgrld.run.choose import ROOT
+
+    names = [values[name] for name in _INPUTS if values.get(name) is not None]
+    for parameter in command.params:
+        if isinstance(parameter, click.Argument) and parameter.name in _ARGUMENTS:
+            value = values[parameter.name] or ()
+            names += [value] if isinstance(value, str) else value
+    if "-" in names:
+        raise UsageError("a batch job has no standard input; give the corpus instead of -")
+    if command.name == "merge":
+        names = [str(shards_of(Path(name))) for name in names]
+    missing = [name for name in names if not (path_exists(name) or path_exists(ROOT / name))]
+    if PLACEHOLDER in missing:
+        raise UsageError(
+            f"{PLACEHOLDER} is a placeholder of 'sgmc plan'; give all input files in its place, such "
+            "as crawl/part-*.jsonl.gz"
+        )
+    return missing
+
+
+def _check_training(values: dict[str, Any]) -> None:
     from pysgrld.models.choices import Choices
 
     choices = Choices(given(values))
     if values["mpi"]:
         choices.check_shared()
-    corpus = values["corpus"]
-    if "-" in corpus:
-        raise UsageError("a batch job has no standard input; give the corpus instead of -")
-    if corpus:
+    if values["corpus"]:
         choices.check()
-    return [name for name in corpus if not path_exists(name)]
 
 
 def _doubts(job: Job, args: tuple[str, ...]) -> Iterator[str]:
@@ -336,7 +370,7 @@ def _doubts(job: Job, args: tuple[str, ...]) -> Iterator[str]:
         return
     from pysgrld.corpus.stored_files import is_stored
     from pysgrld.models.choices import Choices
-    from pysgrld.train.estimate import estimate
+    from pysgrld.train.estimate import MOST, estimate
     from pysgrld.train.request import Request
 
     from . import main
@@ -362,7 +396,7 @@ def _doubts(job: Job, args: tuple[str, ...]) -> Iterator[str]:
     with contextlib.suppress(SgmcError), Mute(quiet=True) as screen:
         needs = estimate(request, screen, ranks)
         if needs.threads > needs.useful_threads:
-            larger = needs.enough_documents > needs.minibatch
+            larger = needs.useful_threads < MOST and needs.enough_documents > needs.minibatch
             yield (
                 f"--cpus {job.cpus}: {needs.minibatch:,} documents in each iteration keep only "
                 f"{plural(needs.useful_threads, 'processor')} per process busy; give fewer "

@@ -62,6 +62,8 @@ def test_a_sample_is_planned_as_the_corpus_that_it_is_a_sample_of(corpus, monkey
     assert row["corpus"] > 3000 * small["corpus"]
     assert row["hours_per_epoch"] > 100 * small["hours_per_epoch"]
     steps = row["script"].splitlines()
+    assert steps.pop(0).startswith("# FILES: all input files; --array is at most their number")
+    assert all(" --mem " in step for step in steps)
     assert [step.split(" -- ")[1].split(" FILES")[0] for step in steps] == [
         "corpus build",
         "corpus merge built-2",
@@ -73,7 +75,8 @@ def test_a_sample_is_planned_as_the_corpus_that_it_is_a_sample_of(corpus, monkey
     texts = "\n".join(f"{a * 4} {b * 4} {a * 4}{b * 4}" for a in "abcdef" for b in "ghijk")
     (corpus / "raw.txt").write_text(texts)
     raw = typed("plan", "raw.txt", "--documents", 10**8, "-k", 2, "-q")
-    assert "sgmc corpus build raw.txt -o sample\nsgmc slurm --time 2h --array 100 " in raw.stdout
+    assert "sgmc corpus build raw.txt -o sample\n# FILES" in raw.stdout
+    assert "sgmc slurm --time 2h --array 100 " in raw.stdout
     assert "--vocab sample/vocab.txt" in raw.stdout
     ranks = typed("plan", "built", *many, "--minibatch", 10**5, "-q").stdout
     assert "--nodes 1 --ranks-per-node 3 --cpus 21" in ranks
@@ -90,7 +93,7 @@ def test_the_options_by_which_a_sample_is_read_are_in_the_scripts(tmp_path, monk
     given = ("--documents", 10**6, "-k", 2, "--text-field", "title,abstract", "--min-df", 1)
     shown = typed("plan", "sample.jsonl", *given, "--max-df", "1.0", "-q")
     assert shown.exit_code == 0, shown.output
-    lines = shown.stdout.splitlines()[-5:]
+    lines = [line for line in shown.stdout.splitlines() if line.startswith("sgmc ")]
     read = "--min-df 1 --max-df 1.0 --text-field title,abstract"
     assert lines[0] == f"sgmc corpus build sample.jsonl {read} -o sample-2"
     assert "build FILES --text-field title,abstract --vocab sample-2/vocab.txt -o built" in lines[1]
@@ -153,6 +156,10 @@ def test_slurm_warns_of_what_does_not_fit(corpus, monkeypatch):
     assert "--cpus 64: " in many.stderr
     whole = typed(*job, "2G", "--cpus", 64, "--", "train", "built", "-k", 5, "--minibatch", 270)
     assert whole.stderr.splitlines()[0].endswith(" busy; give fewer --cpus")
+    # No minibatch makes more than MOST threads useful.
+    many = typed(*job, "2G", "--cpus", MOST + 9, "--", "train", "built", "-k", 500)
+    assert "give fewer --cpus" in many.stderr
+    assert ("--minibatch" in many.stderr) == (f" only {MOST} processors" not in many.stderr)
     fits = typed(*job, "2G", "--cpus", 1, "--", "train", "built", "-k", 5)
     assert "warning" not in fits.stderr
     raw = typed(*job, "2G", "--nodes", 2, "--", "train", "--mpi", "texts.txt")

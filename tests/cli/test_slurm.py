@@ -276,6 +276,41 @@ def test_shards_that_no_job_could_build_are_refused(command, said, tmp_path, mon
     assert (code, said in shown) == (2, True), shown
 
 
+@pytest.mark.parametrize(
+    ("line", "missing"),
+    [
+        (
+            "corpus build /nope/part-1.jsonl --vocab small/vocab.txt -o b",
+            ["/nope/part-1.jsonl", "v"],
+        ),
+        ("corpus merge nonesuch", ["nonesuch.shards"]),
+        ("infer runs/nope built -o theta/", ["runs/nope", "built"]),
+        ("eval nope", ["nope"]),
+        ("search s -k 5", ["s"]),
+        ("infer named t.txt -o theta/", []),
+    ],
+)
+def test_inputs_of_every_command_are_noted_if_missing(line, missing, tmp_path, monkeypatch):
+    """Red with: missing inputs of `train` alone."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sgmc-runs" / "named").mkdir(parents=True)
+    (tmp_path / "t.txt").write_text("a text\n")
+    code, shown = typed("--time", "1h", "--", *line.split())
+    assert code == 0, shown
+    notes = [row for row in shown.splitlines() if "does not exist yet" in row]
+    assert len(notes) == len(missing)
+    for name in missing:
+        assert any(name in row for row in notes)
+
+
+def test_the_placeholder_of_plan_is_refused(tmp_path, monkeypatch):
+    """Red with: a job that looks for a file FILES after hours in the queue."""
+    monkeypatch.chdir(tmp_path)
+    line = "--time 2h --array 4 -- corpus build FILES --vocab v.txt -o b --shard {i}/{n}"
+    code, shown = typed(*line.split())
+    assert (code, "FILES is a placeholder of 'sgmc plan'" in shown) == (2, True), shown
+
+
 def test_a_corpus_that_is_not_there_is_noted(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, shown = typed("train", "corpus.txt")
