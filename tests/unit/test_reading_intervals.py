@@ -71,7 +71,7 @@ def test_no_step_and_no_sweeps_make_draws_of_minibatches_the_posteriors(run, swe
     assert not found.faithful
     assert found.noise < 1.5
     assert found.title == "90 % of draws"
-    assert "may shift them" in found.remark()
+    assert "may be shifted" in found.remark()
 
 
 def test_where_no_factor_is_known_none_is_told(run):
