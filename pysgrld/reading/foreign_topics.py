@@ -30,6 +30,11 @@ _WORDS = 30
 _CELLS, _LINE = 1 << 29, 1 << 20
 
 
+#: Advice for users whose topics are in a model of gensim.
+_ADVICE = (
+    ", write the topics with np.save('topics.npy', lda.get_topics()), and the words to vocab.txt, "
+    "one per line"
+)
 #: Errors of `numpy.load` for an invalid file; it parses the header as Python code.
 _INVALID = (ValueError, EOFError, OverflowError, MemoryError, SyntaxError, tokenize.TokenError)
 
@@ -81,8 +86,7 @@ def read_foreign_topics(path: Path, vocabulary: Path | None = None) -> ForeignTo
     if sum(map(len, counts.values())) < _WORDS * len(counts):
         raise UsageError(
             f"{path}: the file has only the first words of each topic, but all words are "
-            "needed; in gensim, write the topics with np.save('topics.npy', lda.get_topics()), "
-            "and the words to vocab.txt, one per line"
+            f"needed; in gensim{_ADVICE}"
         )
     if len(counts) * len(words) > _CELLS:
         raise CorpusError(
@@ -159,7 +163,8 @@ def _read_table(path: Path) -> dict[int, dict[str, float]]:
             if value is None or not {"topic", "word"} <= {*heads}:
                 raise CorpusError(
                     "this is neither a MALLET state file nor a table with the columns topic, "
-                    "word and probability",
+                    f"word and probability; in gensim{_ADVICE} (in tomotopy, save the list of "
+                    "get_topic_word_dist(k))",
                     path,
                     1,
                 )

@@ -85,6 +85,7 @@ def test_mallets_state_weights_and_a_table_give_the_same_topics(tmp_path):
         ("gone.csv", None, MissingInputError, "no such file"),
         ("a.csv", "topic,word,p\n0,a,0.5\n1,b,0.5\n", UsageError, "only the first words"),
         ("a.csv", "a text\nwithout topics\n", CorpusError, "neither a MALLET state file nor"),
+        ("lda.model", "\x80\x04of gensim", CorpusError, "lda.get_topics"),
         ("a.csv", "topic,word,p\n0,a,x\n", CorpusError, "wanted a number"),
         ("a.csv", "topic,word,p\nnan,a,0.5\n", CorpusError, "2: wanted a number"),
         ("a.csv", "topic,word,p\ninf,a,0.5\n", CorpusError, "2: wanted a number"),
