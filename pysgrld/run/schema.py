@@ -108,5 +108,6 @@ def fits(value: Any, hint: Any) -> bool:
     if origin is dict:
         return isinstance(value, dict) and all(fits(item, args[1]) for item in value.values())
     if hint in (int, float):
-        return isinstance(value, int if hint is int else int | float) and value is not True
+        number = int if hint is int else int | float
+        return isinstance(value, number) and not isinstance(value, bool)
     return isinstance(value, NoneType if hint is None else hint)

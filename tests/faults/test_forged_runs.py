@@ -92,6 +92,7 @@ def forge_config(folder, change):
             "option step-size is [0.1, 0",
         ),
         (lambda c: c["options"].pop("step-size"), "option step-size is None"),
+        (lambda c: c["options"].update({"chain-id": False}), "option chain-id is False"),
     ],
 )
 def test_a_value_of_another_type_in_the_record_is_named(copied, change, message, trials):
