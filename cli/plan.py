@@ -6,7 +6,7 @@ import itertools
 import shlex
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -33,6 +33,9 @@ _OF_ALL = ("min-df", "max-df", "max-vocab", "vocab")
 _SHORTEST, _LONGEST = 1, 24
 #: Number of documents that each job of an array reads.
 _OF_A_JOB = 1_000_000
+#: Minimum minibatch for which several ranks train a chain, and which is proposed if it takes less
+#: than half of the hours and an epoch still has `_STEPS` iterations.
+_OF_RANKS, _STEPS = 100_000, 100
 #: Memory that the scripts for building and merging request, several times the measured need.
 _BUILDING = "4G"
 #: Memory that the batch script requests in addition to the estimate, as a fraction of the estimate.
@@ -46,7 +49,9 @@ _SPARE = 0.25
 Examples:
   sgmc plan built -k 500 --threads 64
   sgmc plan built -k 1000 --minibatch 20000 --threads 64 --json
-  sgmc plan sample.jsonl --documents 50000000 -k 500 --threads 64""",
+  sgmc plan sample.jsonl --documents 50000000 -k 500 --threads 64
+  sgmc plan sample.jsonl --documents 50000000 -k 500 --threads 128 \\
+    --node-cores 64 --minibatch 100000""",
 )
 @click.argument("corpus", metavar="CORPUS", shell_complete=files)
 @plain(
@@ -56,15 +61,29 @@ Examples:
     parse=integer(1, 2**53),
     metavar="N",
 )
+@plain(
+    "--node-cores",
+    "as many as --threads",
+    "number of cores of a node, for several ranks",
+    parse=integer(1, 4096),
+    metavar="N",
+)
 @options_of({name: OPTIONS[name]._replace(first=True) for name in _OPTIONS} | _READING)
 @as_json
 @quiet
-def command(corpus: str, documents: int | None, json: bool, quiet: bool, **values: Any) -> None:
+def command(
+    corpus: str,
+    documents: int | None,
+    node_cores: int | None,
+    json: bool,
+    quiet: bool,
+    **values: Any,
+) -> None:
     """Estimate the memory, disk space, hours and threads that training on CORPUS needs.
 
     CORPUS is a folder of 'sgmc corpus build', which is not read as a whole; with --documents, a
-    sample of the documents, in any format. Hours are of cores like the one in docs/performance.md;
-    nothing is trained or kept.
+    sample of the documents, in any format. Hours are of all threads and ranks together, on cores
+    that sample a token in 25 + 0.05 K nanoseconds; nothing is trained or kept.
     """
     from pysgrld.models.choices import Choices
     from pysgrld.train.estimate import EPOCHS, MOST, estimate
@@ -77,9 +96,11 @@ def command(corpus: str, documents: int | None, json: bool, quiet: bool, **value
     request.choices.check()
     with Screen(quiet=quiet) as screen:
         needs = estimate(request, screen, documents=documents)
-    after = needs.refinement_hours
     useful, gigabytes = needs.useful_threads, 1 << 30
-    scripts = _scripts(needs, corpus, typed_options, sample=documents is not None)
+    layout = Layout.of(needs, node_cores)
+    needs_of_rank = layout.of_rank(needs)
+    after = needs_of_rank.refinement_hours
+    scripts = _scripts(needs, layout, corpus, typed_options, sample=documents is not None)
     if json:
         show_json(
             needs._asdict()
@@ -87,13 +108,15 @@ def command(corpus: str, documents: int | None, json: bool, quiet: bool, **value
                 "bytes": needs.bytes,
                 "useful_threads": useful,
                 "enough_documents": needs.enough_documents,
-                "hours_per_epoch": needs.hours(),
+                "layout": layout._asdict(),
+                "hours_per_epoch": needs_of_rank.hours(),
                 "refinement_hours": after,
                 "script": "\n".join(scripts),
             }
         )
         return
     words = "" if documents is None else " of the sample"
+    here = "" if "threads" in typed_options else ", as on this machine (--threads N: on another)"
     rows = (
         (
             "corpus",
@@ -108,10 +131,13 @@ def command(corpus: str, documents: int | None, json: bool, quiet: bool, **value
                 f"{needs.corpus / gigabytes:.1f} GB for the corpus"
             ),
         ),
-        ("epoch", f"about {_time(needs.hours())} with {plural(needs.threads, 'thread')}"),
-        (f"{EPOCHS} epochs", f"about {_time(needs.hours(EPOCHS))}"),
+        ("epoch", f"about {_time(needs_of_rank.hours())} with {layout}{here}"),
+        (
+            f"{EPOCHS} epochs",
+            f"about {_time(needs_of_rank.hours(EPOCHS))}; runs converge after 30 to 75 epochs",
+        ),
         *([("Gibbs sweeps", f"about {_time(after)}, for intervals")] if after else []),
-        ("useful threads", f"at most {useful:,}"),
+        ("useful threads", f"at most {useful:,}{' in each rank' * (layout.all_ranks > 1)}"),
     )
     for name, value in rows:
         echo(f"{name:<16}{value}")
@@ -122,32 +148,88 @@ def command(corpus: str, documents: int | None, json: bool, quiet: bool, **value
         if useful < MOST:
             threads, enough = min(needs.threads, MOST), needs.enough_documents
             echo(f"to use {threads} threads, give --minibatch {enough} or more")
-        if needs.threads > MOST:
-            echo(f"more than {MOST} threads: several chains (--chains), or ranks (--mpi)")
+        if needs.threads > MOST and layout.all_ranks == 1:
+            echo(
+                f"more than {MOST} threads: several chains (--chains), or ranks (--mpi) with "
+                f"--minibatch {_OF_RANKS} or more"
+            )
+    if needs.minibatch < _OF_RANKS and needs.documents >= _STEPS * _OF_RANKS:
+        larger = needs.with_minibatch(_OF_RANKS)
+        other = Layout.of(larger, node_cores)
+        hours = other.of_rank(larger).hours(EPOCHS)
+        if 2 * hours <= needs_of_rank.hours(EPOCHS):
+            echo(
+                f"--minibatch {_OF_RANKS}: {EPOCHS} epochs in about {_time(hours)} with {other}; it "
+                "is another chain, with fewer steps"
+            )
+    if layout.all_ranks > 1:
+        echo("not tested: ranks over a network, and more than two threads in each")
     echo("\n" + "\n".join(scripts))
 
 
+class Layout(NamedTuple):
+    """Processes of a training: nodes, ranks on each node, and processors of each rank."""
+
+    nodes: int
+    ranks_per_node: int
+    cpus: int
+
+    @classmethod
+    def of(cls, needs: TrainingNeeds, cores: int | None) -> Layout:
+        """Return a layout whose processors are all busy at least half of the time.
+
+        Parameters
+        ----------
+        needs : TrainingNeeds
+        cores : int or None
+            Cores of a node; by default all threads are on one node.
+        """
+        from pysgrld.train.estimate import MOST
+
+        # One process cannot use more threads; several ranks need a large minibatch.
+        several = needs.minibatch >= _OF_RANKS and needs.useful_threads == MOST
+        ranks = -(-needs.threads // MOST) if several else 1
+        cores = cores or needs.threads
+        cpus = min(needs.threads // ranks, needs.useful_threads, cores)
+        nodes = -(-ranks // max(1, cores // cpus))
+        return cls(nodes, -(-ranks // nodes), cpus)
+
+    @property
+    def all_ranks(self) -> int:
+        """Number of ranks on all nodes."""
+        return self.nodes * self.ranks_per_node
+
+    def of_rank(self, needs: TrainingNeeds) -> TrainingNeeds:
+        """Return the needs of one of the ranks, which divide the work of an iteration."""
+        return needs._replace(seconds=needs.seconds / self.all_ranks, threads=self.cpus)
+
+    def __str__(self) -> str:
+        threads = plural(self.cpus, "thread")
+        return f"{self.all_ranks} ranks of {threads}" if self.all_ranks > 1 else threads
+
+
 def _scripts(
-    needs: TrainingNeeds, corpus: str, typed: Mapping[str, Any], *, sample: bool
+    needs: TrainingNeeds, layout: Layout, corpus: str, typed: Mapping[str, Any], *, sample: bool
 ) -> list[str]:
     """Return the commands that write the batch scripts: for training, or for all steps."""
     from pysgrld.corpus import Corpus
     from pysgrld.corpus.reading import USUAL_TEXT_FIELD
     from pysgrld.corpus.stored_files import is_stored
-    from pysgrld.train.estimate import EPOCHS, MOST
+    from pysgrld.train.estimate import EPOCHS
 
     from .slurm import PLACEHOLDER, USUAL_JOBS
 
-    hours = round(needs.hours(EPOCHS) + needs.refinement_hours + 0.5)
+    needs_of_rank = layout.of_rank(needs)
+    hours = round(needs_of_rank.hours(EPOCHS) + needs_of_rank.refinement_hours + 0.5)
     limit = min(max(_SHORTEST, hours), _LONGEST)
-    # If the minibatch is not the limit, several ranks share the threads.
-    busy = needs.useful_threads
-    ranks = -(-needs.threads // MOST) if sample and busy == MOST else 1
-    memory = ranks * max(1, round((1.0 + _SPARE) * needs.bytes / (1 << 30) + 0.5))
-    size = f"--time {limit}h " + (f"--nodes 1 --ranks-per-node {ranks} " if ranks > 1 else "")
-    size += f"--cpus {min(needs.threads // ranks, busy)} --mem {memory}G"
+    memory = max(1, round((1.0 + _SPARE) * needs.bytes / (1 << 30) + 0.5))
+    several = layout.all_ranks > 1
+    size = f"--time {limit}h "
+    if several:
+        size += f"--nodes {layout.nodes} --ranks-per-node {layout.ranks_per_node} "
+    size += f"--cpus {layout.cpus} --mem {layout.ranks_per_node * memory}G"
     built = _free("built")
-    words = ["train", *(["--mpi"] if ranks > 1 else []), built if sample else shlex.quote(corpus)]
+    words = ["train", *(["--mpi"] if several else []), built if sample else shlex.quote(corpus)]
     words += _texts(typed, {"threads", *(_READING if sample else ())})
     if not sample:
         return [f"sgmc slurm {size} -o job.sh -- {' '.join(words)}"]
@@ -171,7 +253,7 @@ def _scripts(
         + f" {shlex.quote(str(vocabulary / 'vocab.txt'))} -o {built} --shard {{i}}/{{n}}",
         f"sgmc slurm --time 2h --mem {_BUILDING} -o 2.sh -- corpus merge {built}",
         f"sgmc slurm {size} -o 3.sh -- {' '.join(words)} --out runs/all",
-        f"sgmc slurm --time 4h --array {jobs} --mem {memory // ranks}G -o 4.sh -- "
+        f"sgmc slurm --time 4h --array {jobs} --mem {memory}G -o 4.sh -- "
         f"infer runs/all {built} -o theta/ --top 8 --part {{i}}/{{n}}",
     ]
 

@@ -65,6 +65,8 @@ class TrainingNeeds(NamedTuple):
     refinement : float
         Seconds of the Gibbs refinement with one thread, after `EPOCHS` epochs of training; 0
         without it.
+    update : float
+        Part of `seconds` in which topics are updated, for any number of documents.
     """
 
     documents: int
@@ -79,6 +81,7 @@ class TrainingNeeds(NamedTuple):
     threads: int
     corpus: int = 0
     refinement: float = 0.0
+    update: float = 0.0
 
     @property
     def bytes(self) -> int:
@@ -102,6 +105,15 @@ class TrainingNeeds(NamedTuple):
         factor = max((threads - 1) * ALONE / self.seconds, 1.0)
         most = max(factor * self.minibatch, DOCUMENTS * threads)
         return min(self.documents, math.ceil(most))
+
+    def with_minibatch(self, minibatch: int) -> TrainingNeeds:
+        """Return the needs with another minibatch; memory is not estimated again."""
+        sampling = (self.seconds - self.update) * minibatch / self.minibatch
+        return self._replace(
+            minibatch=minibatch,
+            iterations=self.documents / minibatch,
+            seconds=sampling + self.update,
+        )
 
     def hours(self, epochs: float = 1.0) -> float:
         """Return the hours that `epochs` epochs take with the requested number of threads."""
@@ -153,7 +165,8 @@ def estimate(
         visits = facts.tokens / iterations * options.sweeps
         cells = facts.rows * topics
         across = facts.rows * padded_width(topics)
-        seconds = 1e-9 * (visits * TRAINING.visit(topics) + cells * TRAINING.cell) / ranks
+        update = 1e-9 * cells * TRAINING.cell / ranks
+        seconds = 1e-9 * visits * TRAINING.visit(topics) / ranks + update
         samples = 4 * options.samples * cells
         checkpoints = options.keep * (4 + 8) * across
         stored = sum(file.stat().st_size for file in plan.corpus.path.iterdir())
@@ -172,6 +185,7 @@ def estimate(
             _refinement_seconds(
                 options, facts.tokens, topics, draws=plan.request.choices.sampler.draws
             ),
+            update,
         )
 
 

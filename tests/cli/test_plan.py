@@ -39,7 +39,9 @@ def test_needs_are_printed_and_nothing_is_kept(corpus, monkeypatch):
     assert few["threads"] == 64
     assert few["memory"]["topics"] < many["memory"]["topics"]
     assert few["hours_per_epoch"] < many["hours_per_epoch"]
-    assert few["refinement_hours"] < many["refinement_hours"]
+    assert few["layout"]["cpus"] < many["layout"]["cpus"]
+    totals = [row["refinement_hours"] * row["layout"]["cpus"] for row in (few, many)]
+    assert totals[0] < totals[1]
     assert "Gibbs sweeps" not in typed("plan", "built", "--exact-sweeps", 0, "-q").stdout
     assert many["script"].startswith(f"sgmc slurm --time 1h --cpus {many['useful_threads']} --mem ")
     assert many["script"].endswith("-- train built --topics 500")
@@ -80,6 +82,11 @@ def test_a_sample_is_planned_as_the_corpus_that_it_is_a_sample_of(corpus, monkey
     assert "--vocab sample/vocab.txt" in raw.stdout
     ranks = typed("plan", "built", *many, "--minibatch", 10**5, "-q").stdout
     assert "--nodes 1 --ranks-per-node 3 --cpus 21" in ranks
+    assert "with 3 ranks of 21 threads" in ranks
+    assert "not tested: ranks over a network" in ranks
+    few = typed("plan", "built", *many, "--minibatch", 90_000, "-q").stdout
+    assert f"--cpus {MOST} " in few
+    assert "--mpi built" not in few
     assert "-- train --mpi built-2 --topics 5 --minibatch 100000 --out runs/all" in ranks
 
 
@@ -127,6 +134,29 @@ def test_a_corpus_that_is_not_stored_is_refused(corpus):
     done = typed("plan", corpus / "texts.txt")
     assert done.exit_code == 65
     assert "--documents N" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("threads", "cores", "layout"),
+    [(128, None, (1, 6, 21)), (128, 64, (2, 3, 21)), (128, 16, (6, 1, 16)), (8, 64, (1, 1, 8))],
+)
+def test_ranks_are_on_nodes_that_have_their_cores(threads, cores, layout):
+    """Red with: 126 cores on one node; more processors in a process than are busy."""
+    needs = TrainingNeeds(10**7, 1000, 10**9, 100, 10**5, 100.0, {}, 0, 100.0, threads)
+    assert plan.Layout.of(needs, cores) == layout
+    assert plan.Layout.of(needs._replace(minibatch=400), cores).all_ranks == 1
+
+
+def test_a_much_faster_minibatch_is_named(corpus, monkeypatch):
+    """Red with: hours of a small minibatch alone, most of which are updates of topics."""
+    monkeypatch.chdir(corpus)
+    needs = TrainingNeeds(10**7, 1000, 10**9, 100, 1000, 1e4, {}, 0, 0.5, 20, update=0.4)
+    other = needs.with_minibatch(100_000)
+    assert other.seconds == pytest.approx(10.4)
+    assert other.iterations == 100
+    given = ("plan", "built", "-k", 5000, "--threads", 2, "--minibatch", 1, "-q", "--documents")
+    assert "--minibatch 100000: 60 epochs in about" in typed(*given, 2 * 10**7).stdout
+    assert "--minibatch 100000: 60 epochs" not in typed(*given, 10**6).stdout
 
 
 def test_half_of_the_time_is_busy_with_the_most_useful_threads():
