@@ -36,6 +36,9 @@ _OF_A_JOB = 1_000_000
 #: Minimum minibatch for which several ranks train a chain, and which is proposed if it takes less
 #: than half of the hours and an epoch still has `_STEPS` iterations.
 _OF_RANKS, _STEPS = 100_000, 100
+#: Maximum share of unseen tokens (`TrainingNeeds.unseen`) without a warning: .022 for 10,000
+#: documents of Wikipedia in random order, .017 for 20,000.
+_UNSEEN = 0.02
 #: Memory that the scripts for building and merging request, several times the measured need.
 _BUILDING = "4G"
 #: Memory that the batch script requests in addition to the estimate, as a fraction of the estimate.
@@ -96,6 +99,12 @@ def command(
     request.choices.check()
     with Screen(quiet=quiet) as screen:
         needs = estimate(request, screen, documents=documents)
+        if needs.unseen > _UNSEEN:
+            screen.warn(
+                f"the sample is too small for its words: {100 * needs.unseen:.1f} % of the tokens in "
+                "its second half have words that its first half lacks; give more documents, with "
+                "which words, memory and hours grow"
+            )
     useful, gigabytes = needs.useful_threads, 1 << 30
     layout = Layout.of(needs, node_cores)
     needs_of_rank = layout.of_rank(needs)

@@ -13,10 +13,14 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from pysgrld.chain.exact import CHAINS, COST, FEWEST, affordable_sweeps
 from pysgrld.chain.population import REPLICATES
 from pysgrld.core import padded_width
+from pysgrld.corpus.build import TOGETHER
 from pysgrld.corpus.reading import Listener
+from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.stored_files import is_stored
 from pysgrld.errors import CorpusError
 from pysgrld.models.choices import Choices
@@ -67,6 +71,8 @@ class TrainingNeeds(NamedTuple):
         without it.
     update : float
         Part of `seconds` in which topics are updated, for any number of documents.
+    unseen : float
+        Share of the tokens in the second half of a sample whose words are not in the first half.
     """
 
     documents: int
@@ -82,6 +88,7 @@ class TrainingNeeds(NamedTuple):
     corpus: int = 0
     refinement: float = 0.0
     update: float = 0.0
+    unseen: float = 0.0
 
     @property
     def bytes(self) -> int:
@@ -186,7 +193,21 @@ def estimate(
                 options, facts.tokens, topics, draws=plan.request.choices.sampler.draws
             ),
             update,
+            0.0 if documents is None else _unseen_share(plan.corpus),
         )
+
+
+def _unseen_share(corpus: Corpus) -> float:
+    """Return the share of tokens in the second half of a corpus with words that the first lacks."""
+    half = corpus.documents // 2
+    counts = np.zeros((2, corpus.words), np.int64)
+    for begin in range(0, corpus.documents, TOGETHER):
+        rows = np.arange(begin, min(begin + TOGETHER, corpus.documents))
+        for i, part in enumerate((rows[rows < half], rows[rows >= half])):
+            block = corpus.take(part)
+            np.add.at(counts[i], block.indices, block.counts)
+    first, second = counts
+    return float(second[first == 0].sum() / max(1, second.sum()))
 
 
 def _refinement_seconds(options: Resolved, tokens: int, topics: int, *, draws: bool) -> float:

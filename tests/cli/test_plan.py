@@ -159,6 +159,19 @@ def test_a_much_faster_minibatch_is_named(corpus, monkeypatch):
     assert "--minibatch 100000: 60 epochs" not in typed(*given, 10**6).stdout
 
 
+def test_a_sample_whose_words_still_grow_is_named(tmp_path, monkeypatch):
+    """Red with: hours for the words of a sample of any size, without a warning."""
+    monkeypatch.chdir(tmp_path)
+    given = ("-k", 2, "--min-df", 1, "--max-df", "1.0", "--documents", 10**6, "-q")
+    names = [f"{a * 4}{b * 3}" for a in "abcdefghij" for b in "klmnopqrst"]
+    for name, kinds in (("few", 10), ("many", 100)):
+        texts = [" ".join(names[i % kinds : i % kinds + 5]) for i in range(100)]
+        (tmp_path / f"{name}.txt").write_text("\n".join(texts) + "\n")
+    few, many = (typed("plan", f"{name}.txt", *given) for name in ("few", "many"))
+    assert "the sample is too small for its words" not in few.stderr, few.output
+    assert "% of the tokens in its second half have words" in many.stderr, many.output
+
+
 def test_half_of_the_time_is_busy_with_the_most_useful_threads():
     """Red with: threads that wait for most of an iteration; a minibatch that gives them no more."""
     needs = TrainingNeeds(10**6, 1000, 10**8, 100, 1000, 1000.0, {}, 0, 9.5 * ALONE, 20)
