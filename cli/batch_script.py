@@ -248,6 +248,7 @@ def _comment(job: Job) -> list[str]:
             "# --kill-on-bad-exit=0: all processes may write and exit with 85, one after another.",
             f"# --wait={LAST_RANK}: {LAST_RANK} seconds after one process has ended, the others are "
             "killed.",
+            "# Not tested: a real network, more than two threads in a process, Lustre and GPFS.",
         ]
     if not job.resumes:
         return [
