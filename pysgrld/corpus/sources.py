@@ -115,6 +115,26 @@ def contents(provenance: Mapping[str, Any]) -> set[str]:
     return {sha256 for sha256 in digests if isinstance(sha256, str)}
 
 
+def is_contained(path: str, provenance: Mapping[str, Any]) -> bool:
+    """Return True if a corpus records the content of all files of an input.
+
+    Parameters
+    ----------
+    path : str
+        A file or a folder.
+    provenance : mapping of str to object
+        Provenance in the header of the corpus.
+
+    Raises
+    ------
+    MissingInputError
+        If the input is missing or cannot be read.
+    """
+    files = files_of(Path(path)) if is_folder(path) else [Path(path)]
+    known = contents(provenance)
+    return bool(known) and all(digest(file) in known for file in files)
+
+
 def text_field_of(provenance: Mapping[str, Any]) -> str:
     """Return the recorded text field of a corpus, or the usual field if none is recorded."""
     fields = (record.get("text-field") for record in provenance.get("inputs") or ())

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from pysgrld.corpus import CorpusOptions
 from pysgrld.corpus.inputs import corpus_name
+from pysgrld.corpus.sources import is_contained
 from pysgrld.errors import MismatchError, MissingInputError, UsageError
 from pysgrld.models.choices import Choices
 from pysgrld.models.options import OPTIONS, option_text
@@ -18,7 +19,7 @@ from pysgrld.reading.former_topics import digest_of_topics
 from pysgrld.reading.results import Results
 from pysgrld.reading.run_record import corpus_gone, model_and_options, training_corpus
 from pysgrld.run import RunDirectory, chain_number, find_chains
-from pysgrld.run.choose import ROOT, Candidate, find_run
+from pysgrld.run.choose import LATEST, ROOT, Candidate, find_run
 from pysgrld.run.machine import threads
 
 
@@ -252,6 +253,54 @@ def chosen_options(run: RunDirectory, options: Resolved, without: frozenset[str]
     return Choices(typed).without_preset_values()
 
 
+def _run_before(name: str, folder: Path, request: Request, *, only_new: bool) -> Path:
+    """Return the run that ``--from`` continues, so that a repeated command resumes its own run.
+
+    If the latest run is an unfinished run that the same command has begun, this is the run that the
+    latest run continues.
+
+    Parameters
+    ----------
+    name : str
+        Name of the run, as typed.
+    folder : Path
+        Folder of the run or of its chains.
+    request : Request
+        The inputs and options that the user typed.
+    only_new : bool
+        True if the documents of the earlier run are left out.
+
+    Raises
+    ------
+    UsageError
+        If the run already has an input, or if the latest run is another run that is unfinished.
+    """
+    runs = [RunDirectory.open(path) for path in find_chains(folder) or [folder]]
+    model_and_options(runs[0])  # The record must be valid, as its entry on the parent is read here.
+    finished = all(run.status.get("state") == "finished" for run in runs)
+    corpus, parent = training_corpus(runs[0]), runs[0].config.get("parent")
+    known = [
+        path
+        for path in request.inputs
+        if corpus is not None and is_contained(path, corpus.provenance)
+    ]
+    if name == LATEST:
+        out = request.choices.start.out
+        is_own = out is not None and resolve_path(out) == resolve_path(folder)
+        if parent and len(known) == len(request.inputs) and (is_own or not finished):
+            return Path(parent["run"])
+        if not finished:
+            raise UsageError(
+                f"--from latest: {folder} is unfinished; finish it with 'sgmc train --resume "
+                f"{folder}', or give the name of the run to continue"
+            )
+    if known and (name == LATEST or not only_new):
+        raise UsageError(
+            f"--from {name}: {known[0]} is already in {folder}; give new documents only"
+        )
+    return folder
+
+
 def continuation_request(
     name: str,
     request: Request,
@@ -286,7 +335,8 @@ def continuation_request(
     Raises
     ------
     UsageError
-        If topics of its kind cannot be continued, or another number of topics is requested.
+        If topics of its kind cannot be continued, another number of topics is requested, or an
+        input is already in the earlier run.
     MissingInputError
         If the earlier run or its corpus is missing.
     CheckpointError
@@ -294,10 +344,6 @@ def continuation_request(
     """
     choices = request.choices
     folder = find_folder(name, root, chains=True)
-    if chains := find_chains(folder):
-        raise UsageError(
-            f"--from {name}: is a folder of chains; give one of them, such as {chains[0]}"
-        )
     if not request.inputs:
         raise UsageError(
             f"--from {name}: new documents are missing; give their files or folders as CORPUS"
@@ -306,6 +352,11 @@ def continuation_request(
         raise UsageError(
             "--from cannot read a stream, because new documents are read twice; give files or "
             "folders"
+        )
+    folder = _run_before(name, folder, request, only_new=only_new)
+    if chains := find_chains(folder):
+        raise UsageError(
+            f"--from {name}: is a folder of chains; give one of them, such as {chains[0]}"
         )
     results = open_run(folder, request.threads)
     options, fitted = results.options, results.fitted

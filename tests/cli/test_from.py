@@ -181,6 +181,35 @@ def test_stopped_and_killed_it_ends_with_the_same_bits(sgmc, parent, tmp_path):
     assert sgmc.topics_hash() == sgmc.topics_hash("whole")
 
 
+def test_from_latest_resumes_its_own_run_and_takes_no_file_twice(sgmc, parent):
+    """Red with: the interrupted run of the same command continued, so that its file counts twice."""
+    old, new = str(parent / "old.txt"), str(parent / "new.txt")
+    first = ("train", old, "-k", str(K + 1), *FAST, "--iterations", "60")
+    sgmc(*first)
+    command = ("train", "--from", "latest", new, *FAST[:-1], "--iterations", "100")
+    sgmc.kill_at("commit.rename:2", *command, "--checkpoint-every", "30")
+    refused = sgmc("train", "--from", "latest", old, *FAST, code=2).stderr
+    assert "latest: sgmc-runs/new-scir is unfinished; finish it with" in refused
+    assert "resumes from iteration" in sgmc(*command).stderr
+    assert open_run(sgmc.folder / "sgmc-runs/new-scir", 1).training_corpus().documents == 480
+    refused = sgmc(*command, code=2).stderr
+    assert f"--from latest: {new} is already in sgmc-runs/new-scir; give new" in refused
+    assert "already in" in sgmc("train", "--from", "old-scir", old, *FAST, code=2).stderr
+    assert {path.name for path in (sgmc.folder / "sgmc-runs").iterdir()} == {
+        *("latest", "old-scir", "new-scir")
+    }
+
+
+def test_from_latest_with_a_folder_finds_its_finished_run(parent, tmp_path, capsys, monkeypatch):
+    """Red with: the run refused or continued by the command that made it."""
+    monkeypatch.chdir(tmp_path)
+    run("train", parent / "old.txt", "-k", K + 1, *FAST, "--iterations", 60)
+    command = ("train", "--from", "latest", parent / "new.txt", *FAST[:-1], "--iterations", 60)
+    run(*command, "--out", "sgmc-runs/now")
+    run(*command, "--out", "sgmc-runs/now")
+    assert "already finished" in capsys.readouterr().err
+
+
 def test_what_cannot_go_on_is_refused_in_a_line(parent, tmp_path, capsys):
     """Red with: a traceback; another number of topics; a parent that has moved on."""
     goes_on(parent, tmp_path / "b", "-k", "7", code=2)
