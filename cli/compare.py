@@ -64,7 +64,7 @@ Examples:
 @flag("--force", "replace an existing page")
 @flag("--carry-labels", "copy the names of topics on the left to their partners on the right")
 @flag("--replace-labels", "like --carry-labels, and replace existing names")
-@flag("--news", "print only new, grown, faded and gone topics and new words")
+@flag("--news", "print only new, grown and gone topics and new words")
 @flag("--exit-code", "end with exit code 1 if topics are new or have surely grown, for scripts")
 @as_json
 @quiet
@@ -235,7 +235,7 @@ def _show_period(place: Any, period: PeriodNews, *, news: bool) -> None:
         )
     if not period.topics_with("new"):
         echo("NEW: no topic")
-    for change in ("new", "grown", "faded"):
+    for change in ("new", "grown") if news else ("new", "grown", "faded"):
         for topic in period.topics_with(change):
             title = "NEW" if change == "new" else change
             shares = f"{100 * topic.before.mean:.1f} % -> {100 * topic.latest.mean:.1f} %"
@@ -244,9 +244,10 @@ def _show_period(place: Any, period: PeriodNews, *, news: bool) -> None:
                 "" if low is None or high is None else f" ({100 * low:+.1f} to {100 * high:+.1f})"
             )
             echo(fill(f"{title}: {shown(topic.name)}, {shares}{ends}"))
-    if steady := period.topics_with("steady"):
-        names = "" if news else f": {'; '.join(shown(topic.name) for topic in steady)}"
-        echo(fill(f"steady ({len(steady)}){names}"))
+    for change in ("faded", "steady") if news else ("steady",):
+        if topics := period.topics_with(change):
+            names = "" if news else f": {'; '.join(shown(topic.name) for topic in topics)}"
+            echo(fill(f"{change} ({len(topics)}){names}"))
     if period.new_words:
         counts = ", ".join(f"{shown(word)} {uses:,}" for word, uses in period.new_words.items())
         echo(fill(f"new words: {counts}"))
@@ -286,18 +287,18 @@ def _carried_lines(carried: Carried) -> list[str]:
 
 
 def _show_news(comparison: Comparison, *, alone: bool) -> None:
-    """Print a line for each new, grown, faded or gone topic; name or count all others."""
+    """Print a line for each new, grown or gone topic; name or, with ``--news``, count all others."""
     news = comparison.news
     for topic in news["new"]:
         words = " ".join([*topic.both, *(word.word for word in topic.only_right)][:HEADLINE])
         echo(fill(f"NEW: {words}{_share(', ', topic.share_right)}"))
     if not news["new"]:
         echo("NEW: no topic")
-    for change in ("grown", "faded", "gone"):
+    for change in ("grown", "gone") if alone else ("grown", "faded", "gone"):
         for topic in news[change]:
             shares = _share("", topic.share_left) + _share(" -> ", topic.share_right)
             echo(fill(f"{change}: {_name_of(comparison, topic)}, {shares}"))
-    for change in ("steady", "partial"):
+    for change in ("faded", "steady", "partial") if alone else ("steady", "partial"):
         if news[change]:
             names = "; ".join(_name_of(comparison, topic) for topic in news[change])
             echo(fill(f"{change} ({len(news[change])})" + ("" if alone else f": {names}")))

@@ -1,7 +1,10 @@
 """``sgmc compare`` as users type it."""
 
 import json
+import os
 import shutil
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +14,7 @@ from .conftest import BIBLE, SMALL
 
 pytestmark = pytest.mark.cli
 
+ROOT = Path(__file__).parents[2]
 LEFT, RIGHT = "sgmc-runs/bible-scir", "twelve"
 
 
@@ -71,6 +75,23 @@ def test_news_come_first_and_set_the_exit_code(two, tmp_path):
     assert "gone: clipper" in quiet.stdout
 
 
+@pytest.mark.parametrize(
+    ("train", "compare", "mails"), [(0, 1, True), (0, 0, False), (0, 66, False), (85, 1, False)]
+)
+def test_the_recipe_for_cron_mails_only_news(tmp_path, train, compare, mails):
+    """Red with: the news of last week mailed again after a failed training; errors mailed as news."""
+    page = (ROOT / "docs/compare.md").read_text("utf-8").partition("## Every week, by cron")[2]
+    lines = [line for line in page.split("\n\n")[1].splitlines() if "first-weeks" not in line]
+    (tmp_path / "sgmc").write_text(f"[ $1 = train ] && exit {train}; exit {compare}")
+    (tmp_path / "mail").write_text("touch mailed")
+    for name in ("sgmc", "mail"):
+        (tmp_path / name).write_text("#!/bin/sh\n" + (tmp_path / name).read_text())
+        (tmp_path / name).chmod(0o755)
+    env = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    subprocess.run(["sh", "-c", "\n".join(lines)], cwd=tmp_path, env=env, check=False)
+    assert (tmp_path / "mailed").exists() == mails
+
+
 def test_news_of_a_continued_run_are_those_of_the_added_documents(two, tmp_path):
     """Red with: topics of both runs compared, which differ by chance if few documents are added;
     documents counted from the wrong end; an exit code for new topics alone.
@@ -101,7 +122,8 @@ def test_news_of_a_continued_run_are_those_of_the_added_documents(two, tmp_path)
         two("train", tmp_path / f"{name}.txt", *continued)
     done = two("compare", "news", "--news", "--exit-code", code=1).stdout
     assert done.startswith("NEW: clipper")
-    assert "faded: bread" in done
+    assert "faded (1)\n" in done
+    assert "faded: bread" in two("compare", "news").stdout
     assert "new words: clipper" in done
     added = json.loads(two("compare", "news", "--json").stdout)["added"]
     assert (added["documents"], added["before"], added["column"]) == (80, 80, None)
