@@ -68,17 +68,36 @@ def answer(results: Results, layer_index: int, question: Question, *, as_json: b
     from pysgrld.report.topic_words import labelled, names_of
 
     number, topic_id, like, word, by, along, cluster = question
+    names = names_of(results, layer_index) | (results.labels if layer_index == 0 else {})
     if like is not None:
         similar = documents_like(results, like, number or 10, layer_index)
         if as_json:
+            common = sorted({topic for each in similar.documents for topic in each.topics})
             show_json(
-                {"run": results.place, "layer": layer_index + 1, "like": like, **plain(similar)}
+                {
+                    "run": results.place,
+                    "layer": layer_index + 1,
+                    "like": like,
+                    "names": {topic: names[topic] for topic in common},
+                    **plain(similar),
+                }
             )
             return
-        echo("similarity  common topics  document")
+        for column in similar.columns:
+            echo(
+                fill(
+                    f"{like} is the number of a row; column {shown(column)} has {like} in another "
+                    f"document: --like {shown(column)}={like}\n"
+                )
+            )
+        echo("similarity  document; common topics; text")
+        indent = " " * 12
         for each in similar.documents:
-            common = ", ".join(map(str, each.topics))
-            echo(f"{each.similarity:>10.2f}  {common:<13}  {_short(each.title)}")
+            echo(f"{each.similarity:>10.2f}  {_short(each.title)}")
+            shared = "; ".join(f"{topic} {names[topic]}" for topic in each.topics)
+            for part in filter(None, (shared, shown(each.text))):
+                for line in textwrap.wrap(part, max(24, room() - len(indent))):
+                    echo(indent + line)
         if similar.compared < similar.total - 1:
             echo(
                 f"Compared with {similar.compared:,} evenly spaced documents of {similar.total:,}."
@@ -91,7 +110,6 @@ def answer(results: Results, layer_index: int, question: Question, *, as_json: b
         **spread.sense,
         "width": spread.width,
     }
-    names = names_of(results, layer_index) | (results.labels if layer_index == 0 else {})
     if word is not None:
         uses = word_in_topics(results, word, layer_index)
         record: Any = head | {"word": word, "topics": plain(uses)}

@@ -127,10 +127,10 @@ Examples:
 @plain(
     "--like",
     "none",
-    "documents most similar to the document with this id, by topic proportions; --documents "
-    "sets their number [10]",
+    "documents most similar to the document with this id or value, by topic proportions; "
+    "--documents sets their number [10]",
     parse=str,
-    metavar="ID",
+    metavar="ID|COLUMN=VALUE",
 )
 @plain("--word", "none", "topics in which this word is used", parse=str, metavar="WORD")
 @plain("--by", "none", "shares of topics in the groups of a column", parse=str, metavar="COLUMN")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 import re
+import shlex
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pysgrld.corpus import Corpus
+from pysgrld.corpus.about.stored import About
 from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.options.spelling import fold
 from pysgrld.reading.results import Results
@@ -85,6 +87,8 @@ class SimilarDocument(NamedTuple):
         of both documents. 1: equal proportions; 0: no topic in common.
     topics : list of int
         Topics that contribute most to the similarity, at most three.
+    text : str
+        Start of the text; "" if the document has no text.
     """
 
     row: int
@@ -92,14 +96,26 @@ class SimilarDocument(NamedTuple):
     title: str
     similarity: float
     topics: list[int]
+    text: str
 
 
 class SimilarDocuments(NamedTuple):
-    """The documents most similar to a document, and how many documents were compared with it."""
+    """The documents most similar to a document, and how many documents were compared with it.
+
+    Attributes
+    ----------
+    documents : list of SimilarDocument
+    compared, total : int
+        Number of documents that were compared, and of all other documents and the document itself.
+    columns : list of str
+        Columns in which another document has the number by which the document was chosen, if
+        documents have no ids but their row numbers.
+    """
 
     documents: list[SimilarDocument]
     compared: int
     total: int
+    columns: list[str]
 
 
 class WordInTopic(NamedTuple):
@@ -240,8 +256,9 @@ def documents_like(results: Results, key: str, n: int, layer: int) -> SimilarDoc
     ----------
     results : Results
     key : str
-        Id of the document, or of a text that was split into documents: then whole texts are
-        compared, by the mean proportions of their pieces.
+        Id of the document, or ``COLUMN=VALUE`` with a value that no other document has; or the id
+        of a text that was split into documents: then whole texts are compared, by the mean
+        proportions of their pieces.
     n : int
         Maximum number of documents to return.
     layer : int
@@ -252,20 +269,27 @@ def documents_like(results: Results, key: str, n: int, layer: int) -> SimilarDoc
     MissingInputError
         If the training corpus is missing.
     UsageError
-        If no document has the id, or several documents have it.
+        If no document has the id or value, or several documents have it.
     """
     corpus = _corpus(results)
     about, names = corpus.about, corpus.about.ids(np.arange(corpus.documents))
     chosen, whole = [row for row, name in enumerate(names) if name == key], False
-    if not chosen:
+    column, _, value = key.partition("=")
+    of_column = not chosen and column in {each.name for each in about.columns}
+    homes = _documents_by_column(about, value if of_column else key)
+    if of_column:
+        chosen = homes.pop(column, [])
+    elif not chosen:
         names = [_PIECE.sub("", name) for name in names]
         chosen = [row for row, name in enumerate(names) if name == key]
         whole = bool(chosen)
     if len(chosen) != 1 and not whole:
         number = f"{len(chosen)} training documents have" if chosen else "no training document has"
-        raise UsageError(
-            f"--like {key[:60]!r}: {number} this id; 'sgmc export' writes the ids of all documents"
-        )
+        advice = "'sgmc export' writes the ids of all documents"
+        if not chosen and homes and not of_column:
+            column = next(iter(homes))
+            advice = f"column {column} has it: --like {shlex.quote(f'{column}={key}')}"
+        raise UsageError(f"--like {key[:60]!r}: {number} this id; {advice}")
     rows = np.union1d(looked_at(corpus), chosen)
     loadings = DocumentTopics()
     read_documents(results, corpus, rows, layer, [loadings])
@@ -286,9 +310,36 @@ def documents_like(results: Results, key: str, n: int, layer: int) -> SimilarDoc
     for place, similarity, common in most_similar(theta, theta[place_of_chosen], n + 1):
         if place != place_of_chosen and len(similar) < n:
             row = int(rows[place])
-            similar.append(SimilarDocument(row, names[row], titles[place], similarity, common))
+            similar.append(SimilarDocument(row, names[row], titles[place], similarity, common, ""))
+    texts = about.texts([document.row for document in similar])
+    similar = [
+        document._replace(text=" ".join((text or "")[:_READ].split())[:EXCERPT])
+        for document, text in zip(similar, texts, strict=True)
+    ]
     total = len(set(names)) if whole else corpus.documents
-    return SimilarDocuments(similar, len(rows) - 1, total)
+    of_others = [name for name, places in homes.items() if len(places) == 1 and places != chosen]
+    if of_column or about.has_ids:
+        of_others = []
+    return SimilarDocuments(similar, len(rows) - 1, total, of_others)
+
+
+def _spell(value: Any) -> str:
+    """Return a value of a column as a user types it: whole numbers without a fraction."""
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
+
+
+def _documents_by_column(about: About, value: str) -> dict[str, list[int]]:
+    """Return the rows of the documents with a value, for each column that has the value."""
+    rows = np.arange(about.documents)
+    places = {}
+    for column in about.columns:
+        values = about.values(column.name, rows)
+        matches = [
+            row for row, each in enumerate(values) if each is not None and _spell(each) == value
+        ]
+        if matches:
+            places[column.name] = matches
+    return places
 
 
 def most_similar(theta: Array, chosen: Array, n: int) -> list[tuple[int, float, list[int]]]:

@@ -125,6 +125,43 @@ def test_texts_that_were_split_are_compared_as_wholes(tmp_path):
     assert sgmc("topics", "run", "--like", "0.txt#1", "--json").stdout != ""
 
 
+def test_documents_like_one_are_found_by_a_column_and_shown_with_text_and_topics(tmp_path):
+    """Red with: row numbers as the only ids, taken without a word for the values of a column."""
+    sgmc = Sgmc(tmp_path, (SGMC,))
+    lines = [
+        json.dumps({"text": f"{words} wind leaf {words}", "ticket": number, "level": level})
+        for number, (words, level) in enumerate(
+            [("ship sea mast", "low"), ("rose tulip garden", "high")] * 20, 30
+        )
+    ]
+    (tmp_path / "tickets.jsonl").write_text("\n".join(lines))
+    sgmc(
+        "train",
+        "tickets.jsonl",
+        "-k",
+        "2",
+        "--iterations",
+        "60",
+        "--min-df",
+        "1",
+        "--max-df",
+        "1.0",
+    )
+    refused = sgmc("topics", "--like", "69", code=2).stderr
+    assert "no training document has this id; column ticket has it: --like ticket=69" in refused
+    assert "20 training documents have" in sgmc("topics", "--like", "level=low", code=2).stderr
+    assert "no training document has" in sgmc("topics", "--like", "ticket=5", code=2).stderr
+    shown = sgmc("topics", "--like", "ticket=69", "--documents", "2").stdout
+    assert shown.count("rose tulip garden wind leaf rose tulip garden") == 2
+    record = json.loads(sgmc("topics", "--like", "ticket=69", "--json").stdout)
+    (topic,) = {each["topics"][0] for each in record["documents"]}
+    assert {"rose", "tulip", "garden"} & {*record["names"][str(topic)].split(" · ")}
+    assert record["documents"][0]["text"].startswith("rose tulip")
+    noted = " ".join(sgmc("topics", "--like", "35").stdout.split())
+    assert "35 is the number of a row; column ticket has 35 in another document" in noted
+    assert "row" not in sgmc("topics", "--like", "3").stdout
+
+
 def test_groups_are_the_pages(run, facts):
     (column,) = [c for c in facts["columns"] if c["name"] == "book"]
     found = asked(run, "--by", "book")
