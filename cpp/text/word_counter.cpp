@@ -58,6 +58,11 @@ std::size_t fold_lanes(std::uint8_t const* p, char* out) {
 std::size_t fold_lanes(std::uint8_t const*, char*) { return 0; }
 #endif
 
+/// True for a word of underscores alone, such as a line of a form: it is no word.
+bool is_rule(std::string_view word) {
+  return word.front() == '_' && word.find_first_not_of('_') == std::string_view::npos;
+}
+
 /// Decode one character at `p`, which is before a NUL; returns its size, 0 if it is not UTF-8.
 int decode(std::uint8_t const* p, std::uint32_t& character) {
   auto const tail = [&](int i) { return (p[i] & 0xc0u) == 0x80u; };
@@ -124,13 +129,12 @@ Verdict WordCounter::scan(std::string_view document, Unicode const& unicode) {
       Verdict const verdict = add_stretch(
           {reinterpret_cast<char const*>(start), static_cast<std::size_t>(p - start)}, unicode);
       if (verdict != Verdict::good) return verdict;
-    } else if (size > 1) {
-      std::string_view const word(folded_.data(), size);
+    } else if (std::string_view const word(folded_.data(), size); size > 1 && !is_rule(word)) {
       if constexpr (Ordered)
         token(word);
       else
         count(words_.insert(word, Key(word)));
-    } else if (Ordered && size == 1) {
+    } else if (Ordered && size > 0) {
       no_neighbour();
     }
     if (*p == 0) return p == end ? Verdict::good : Verdict::has_nul;
@@ -185,7 +189,9 @@ WordCounter::Split WordCounter::split(std::string_view stretch, bool normal,
   std::uint8_t order = 0;  // combining class of the character before
   auto const close = [&] {
     bool const several = last > run;
-    if (role == Role::ideograph ? !several && out > run : several) tokens_.push_back({run, out});
+    if (role == Role::ideograph ? !several && out > run
+                                : several && !is_rule({run, static_cast<std::size_t>(out - run)}))
+      tokens_.push_back({run, out});
     role = Role::separator;
     run = last = out;
   };

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pysgrld.corpus import links, masks
 from pysgrld.corpus._tokenize import Dictionary
 from pysgrld.corpus.formats import Texts
 from pysgrld.corpus.formats.protocol import BadDocuments
@@ -147,6 +148,13 @@ class Lexicon:
         if step.about is not None and remaining is not None:
             step.about = step.about.take(remaining)
         return block
+
+    def log_removed_parts(self) -> None:
+        """Log the number of links and of masked parts that were removed from texts, by kind."""
+        for called, remark in ((links.CALLED, "--keep-links keeps them"), (masks.CALLED, "--mask")):
+            counted = [(self.parts[kind], *nouns) for kind, nouns in called.items()]
+            if parts := [plural(n, noun, nouns) for n, noun, nouns in counted if n]:
+                self.log(f"{', '.join(parts)} removed ({remark})")
 
     def _begin(self, heading: Heading, label: str) -> None:
         """Begin the next input, after a check that it can be mixed with the inputs before it.

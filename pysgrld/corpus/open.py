@@ -545,12 +545,7 @@ def say_left_out(lexicon: Lexicon, tokens: int) -> None:
     if lexicon.options.on_bad_document == "skip" and bad:
         reasons = ", ".join(f"{n} {reason}" for reason, n in bad.items())
         lexicon.log(f"{plural(sum(bad.values()), 'bad document')} skipped ({reasons})")
-    counted = [(lexicon.parts[kind], *nouns) for kind, nouns in CALLED.items()]
-    if parts := [plural(n, noun, nouns) for n, noun, nouns in counted if n]:
-        lexicon.log(f"{', '.join(parts)} removed (--keep-links keeps them)")
-    counted = [(lexicon.parts[kind], *nouns) for kind, nouns in masks.CALLED.items()]
-    if parts := [plural(n, noun, nouns) for n, noun, nouns in counted if n]:
-        lexicon.log(f"{', '.join(parts)} removed (--mask)")
+    lexicon.log_removed_parts()
     if garbled := lexicon.parts[GARBLED]:
         lexicon.log(
             f"{plural(garbled, 'document')} with wrong characters such as 'Ã©' instead of 'é': "

@@ -70,6 +70,7 @@ def list_words(
             if block is not None:
                 counts = _grown(counts, len(lexicon.dictionary))
                 tally(block.indices, block.counts, *counts)
+    lexicon.log_removed_parts()
     words = lexicon.dictionary.words()
     documents, tokens = (array[: len(words)] for array in _grown(counts, len(words)))
     rules = Rules.of(options, built := lexicon.origin == "built")

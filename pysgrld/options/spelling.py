@@ -131,7 +131,7 @@ def is_vowel(character: str) -> bool:
 
 
 def is_word(text: str) -> bool:
-    """Return True if a folded text is a single word of at least two characters.
+    """Return True if a folded text is a single word of two characters or more, not only underscores.
 
     Parameters
     ----------
@@ -141,11 +141,11 @@ def is_word(text: str) -> bool:
     Returns
     -------
     bool
-        False for several words, and for a single character.
+        False for several words, for a single character, and for underscores alone.
     """
     if text.isalnum():
         return len(text) > 1  # A text of letters and digits has no combining marks.
-    if not word_pattern().fullmatch(text):
+    if not text.strip("_") or not word_pattern().fullmatch(text):
         return False
     return sum(not is_mark(c) or is_vowel(c) for c in text) > 1
 

@@ -47,7 +47,7 @@ def tokens(text: str) -> list[str]:
         nonlocal run
         if script == "ideographs" and run:
             words.extend(["".join(pair) for pair in pairwise(run)] or run)
-        elif sum(map(counts, run)) > 1:
+        elif sum(map(counts, run)) > 1 and set(run) != {"_"}:
             words.append("".join(run))
         run = []
 

@@ -34,6 +34,17 @@ def rules_of(path, **options):
     return {word.word: word.rule for word in found}
 
 
+def test_masked_parts_are_reported(tmp_path):
+    """Red with: a list of words that does not tell what a mask removed."""
+    (tmp_path / "log.txt").write_text("host 10.0.0.1 opened /var/log/a.log\nhost 10.0.0.2 is up\n")
+    lines = []
+    options, notify = CorpusOptions(mask=True), lambda _: None
+    list_words(
+        [str(tmp_path / "log.txt")], options, notify=notify, log=lambda t, *_: lines.append(t)
+    )
+    assert "1 path, 2 IP addresses removed (--mask)" in lines
+
+
 @pytest.mark.parametrize(
     ("word", "years", "drop"),
     [

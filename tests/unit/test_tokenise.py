@@ -101,6 +101,22 @@ def test_a_dotted_capital_i_with_a_further_mark_loses_its_dot_and_keeps_the_mark
         assert characters.fold(word) == word == unicodedata.normalize("NFC", word)
 
 
+def test_underscores_alone_are_no_word():
+    """Red with: the lines of a form as the most probable word of a topic."""
+    texts = [
+        *(
+            "name ____ date __ _id a__b __init__",
+            "____________________________ é __漢字 __é é__",
+            "__",
+        )
+    ]
+    assert bags(texts) == [expected(text) for text in texts]
+    assert bags(texts)[0] == {"name": 1, "date": 1, "_id": 1, "a__b": 1, "__init__": 1}
+    assert [[token.word for token in characters.tokens(text)] for text in texts] == [
+        *(list(expected(text)) for text in texts)
+    ]
+
+
 def test_the_zero_width_space_separates_words():
     assert bags(["mice\u200bsleep"]) == [{"mice": 1, "sleep": 1}]
 
