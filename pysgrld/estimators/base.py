@@ -317,6 +317,8 @@ def unknown_parameter(cls: type[Estimator], name: str) -> str:
     name : str
         The name that the user typed.
     """
+    from pysgrld.corpus.reading import CorpusOptions
+
     parameters = cls._parameters()
     explanation, counterpart = f"the parameters are {', '.join(parameters)}", peer(name)
     if counterpart is not None and counterpart.here.startswith("--"):
@@ -325,6 +327,11 @@ def unknown_parameter(cls: type[Estimator], name: str) -> str:
         our_name = named.get(option, option.replace("-", "_"))
         if our_name.partition(",")[0] in parameters:
             explanation = hint(name, counterpart._replace(note=""), our_name)
+    elif counterpart is None and CorpusOptions.among([option := name.replace("_", "-")]):
+        explanation = (
+            f"it is an option of 'sgmc train' for reading texts; train with --{option}, then "
+            f"{cls.__name__}.load(RUN) reads further texts in the same way"
+        )
     return f"invalid parameter {name!r} for {cls.__name__}: {explanation}"
 
 

@@ -307,7 +307,7 @@ class TopicTables(KeptModel):
         table: dict[str, Any] = {
             "topic": topics,
             "name": [names[k] for k in topics.tolist()],
-            "document": rows if index is None or callable(index) else index[rows],
+            "document": rows if index is None else index[rows],
             "share": shares[rows, topics],
         }
         if texts and all(isinstance(text, str) for text in texts):
@@ -330,7 +330,8 @@ class TopicTables(KeptModel):
         X : sparse matrix, sparse array or array-like of shape (n, V), or words
             As in `fit`. Documents without a word that the model knows are left out.
         document : int or str
-            The row of a document in X, from 0, which is not compared with itself; or a new text.
+            The row of a document in X, from 0, or its label in the index of X if the label is a
+            text; the document is not compared with itself. Any other text is a new one.
         n : int
             Maximum number of documents, at least 1.
 
@@ -354,10 +355,16 @@ class TopicTables(KeptModel):
         frame = library("pandas", "similar_documents").DataFrame
         if not is_whole(n, 1):
             raise UsageError(f"n: wanted a number of documents, at least 1, found {n!r}")
-        documents = self._documents_like(X)
+        documents, index = self._documents_like(X), getattr(X, "index", None)
+        index = None if callable(index) else index
+        places = [] if index is None else np.flatnonzero(index == document).tolist()
+        if isinstance(document, str) and places:
+            document = places[0]
         if not isinstance(document, str) and not is_whole(document, 0, len(documents) - 1):
+            place = f"; X.index has this label in row {places[0]}" if places else ""
             raise UsageError(
-                f"document: wanted a text or a row from 0 to {len(documents) - 1}, found {document!r}"
+                f"document: wanted a text or a row from 0 to {len(documents) - 1}, found "
+                f"{document!r}{place}"
             )
         filled = np.flatnonzero(np.diff(documents.indptr) > 0)
         shares = self._shares(documents, 1)
@@ -368,7 +375,7 @@ class TopicTables(KeptModel):
         ]
         similar = [part for part in similar if part[0] != document][:n]
         rows = np.array([row for row, _, _ in similar], np.int64)
-        names, index = self._short_names(), getattr(X, "index", None)
+        names = self._short_names()
         table: dict[str, Any] = {
             "document": rows if index is None or callable(index) else index[rows],
             "similarity": [similarity for _, similarity, _ in similar],

@@ -378,6 +378,10 @@ def test_similar_documents_share_topics_and_leave_the_document_out(dated):
     assert "d3" not in table.document.tolist()
     assert all(int(name[1:]) < 30 for name in table.document)
     assert table.similarity.is_monotonic_decreasing
+    pd.testing.assert_frame_equal(lda.similar_documents(series, "d3", 5), table)
+    numbered = pd.Series(texts, index=range(1000, 1060))
+    with pytest.raises(UsageError, match=r"found 1003; X\.index has this label in row 3"):
+        lda.similar_documents(numbered, 1003)
     assert table.text[0] == texts[int(table.document[0][1:])]
     new = lda.similar_documents(texts, "breads and doughs in ovens", 60)
     assert len(new) == 60

@@ -156,6 +156,12 @@ def test_a_parameter_that_nobody_knows_is_answered_with_those_that_there_are():
         LDA(foo=1)
 
 
+def test_an_option_of_reading_is_answered_with_the_way_through_the_command():
+    """Red with: a list of all parameters, none of which reads texts."""
+    with pytest.raises(TypeError, match=r"train with --mask, then LDA\.load\(RUN\) reads further"):
+        LDA(mask=True)
+
+
 @pytest.mark.parametrize("name", [*MODELS_OF_PEERS, "keyATM", "HDP"])
 def test_models_of_other_tools_are_answered(name):
     """Red with: a bare list of the models that there are."""
