@@ -1,4 +1,4 @@
-"""Conversion of texts and word counts to a stored corpus, a folder of arrays on disk.
+"""Conversion of texts and word counts to a stored corpus, which is a folder of arrays on disk.
 
 `open_corpus` makes a stored corpus from any input. It and `Corpus` are imported at first use, so
 that options can be declared and help can be printed without NumPy, and runs can be read without
@@ -20,7 +20,7 @@ __all__ = ["Corpus", "CorpusOptions", "open_corpus"]
 
 _MODULES = {"Corpus": "pysgrld.corpus.store", "open_corpus": "pysgrld.corpus.open"}
 
-if not TYPE_CHECKING:  # Type checkers skip this branch, and so report unknown names.
+if not TYPE_CHECKING:  # Otherwise type checkers would accept any name of this module.
 
     def __getattr__(name: str) -> Any:
         if name in _MODULES:

@@ -58,7 +58,7 @@ def build(
     *,
     among: Sequence[str] | None = None,
 ) -> Corpus:
-    """Build a stored corpus from inputs; if a signal stops the build, the same call resumes it.
+    """Build a stored corpus from inputs; after an interruption, the same call resumes the build.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def build(
                     "nothing that was read from standard input is kept; run the command again"
                 )
             raise Interrupted(f"{stop.reason}: stopped while reading; {resume_hint}") from None
-    # An input that is a stored corpus is opened at its own path, and has to be copied.
+    # If the input is a stored corpus, `open_corpus` returns that corpus, which is then copied.
     if resolve_path(made.path) != resolve_path(place):
         with work_folder(place) as work:
             copy_parts(made.path, work.folder / "copy")
@@ -145,7 +145,7 @@ def sample(corpus: Corpus, size: int | float, seed: int, place: Path) -> Corpus:
 
 
 def take(corpus: Corpus, ids: Int64s, place: Path, origin: dict[str, Any]) -> Corpus:
-    """Write the given documents of a corpus, with their texts and columns, as a new corpus.
+    """Write the documents with the given ids, with their texts and columns, as a new corpus.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def take(corpus: Corpus, ids: Int64s, place: Path, origin: dict[str, Any]) -> Co
 def store_documents(
     path: Path, documents: Documents, vocabulary: Sequence[str], provenance: dict[str, Any]
 ) -> Corpus:
-    """Write documents from memory as a new corpus; its folder is renamed into place when complete.
+    """Write documents that are in memory as a new corpus.
 
     In a run with the same vocabulary, the folder has only two files and uses the vocabulary of the
     run.
@@ -210,7 +210,7 @@ def store_documents(
 
 
 def copy_parts(source: Path, folder: Path, *, link: bool = False) -> None:
-    """Copy the files of a stored corpus, with their modification times, into a new folder.
+    """Copy the files of a stored corpus to a new folder, and keep their modification times.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ def copy_parts(source: Path, folder: Path, *, link: bool = False) -> None:
     for name in (*arrays, "vocab.txt", "meta.json", *counted, *part_names):
         file = vocabulary_of(source) if name == "vocab.txt" else source / name
         if link:
-            # Linking fails between two file systems, or if the file system has no links; the file is
+            # Hard links fail between two file systems, or if the file system has none; the file is
             # then copied.
             with contextlib.suppress(OSError):
                 (folder / name).hardlink_to(file)
@@ -243,7 +243,7 @@ def copy_parts(source: Path, folder: Path, *, link: bool = False) -> None:
 
 
 def drop_text(path: Path) -> int:
-    """Remove the texts from a stored corpus, and return the number of bytes freed.
+    """Remove the texts from a stored corpus; return the number of bytes by which it shrinks.
 
     The fingerprint of the corpus stays the same, so that runs on it can continue. The header keeps
     the record of the removed file; if the process is killed before it removes the file, a second

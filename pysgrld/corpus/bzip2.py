@@ -27,14 +27,14 @@ _POLYNOMIAL = 0x04C11DB7
 _LONGEST = 2**20
 
 
-#: For each pair of bytes, True if the pair can be the second and third byte of a mark. Marks begin
-#: at any bit of a byte. The search for marks skips all other pairs.
+#: For each pair of bytes: True if it can be the second and third byte of a mark, which may begin at
+#: any bit. The search for marks skips all other pairs.
 _TABLE = np.zeros(2**16, np.bool_)
 _TABLE[[m << (8 - shift) >> 32 & 0xFFFF for m in (_BLOCK, _END) for shift in range(8)]] = True
 
 
 class Rest(NamedTuple):
-    """The part of a bzip2 stream that the threads could not decompress.
+    """Part of a bzip2 stream that is left for a decompressor without threads.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Rest(NamedTuple):
 
 
 class ParallelBzip2(ExitStack):
-    """Reader of a bzip2 file; several threads decompress the next blocks before they are needed.
+    """Reader of a bzip2 file; several threads decompress blocks before they are needed.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class ParallelBzip2(ExitStack):
         self._header = b""
 
     def raw(self, size: int) -> bytes:
-        """Read at most ``size`` more bytes of the compressed file."""
+        """Read the next bytes of the compressed file, at most ``size``."""
         data = self._raw(size)
         self._read += len(data)
         return data
@@ -115,7 +115,7 @@ class ParallelBzip2(ExitStack):
             for piece in block.pieces(self._step):
                 n_bytes += len(piece)
                 yield piece
-            if not block.engine.eof:  # If the block is incomplete or damaged, stop here.
+            if not block.engine.eof:  # The block is incomplete or damaged.
                 break
             checksum = ((checksum << 1 | checksum >> 31) & _WORD) ^ block.checksum
             position, n_bytes = block.end, 0
@@ -129,7 +129,7 @@ class ParallelBzip2(ExitStack):
         return self._window[len(self._window) - (self._read - place) :]
 
     def _bits(self, bit: int, count: int) -> int | None:
-        """Return ``count`` bits of the file, from position ``bit``, as a number; None after its end."""
+        """Return ``count`` bits of the file, from ``bit`` on, as a number; None at its end."""
         end = bit + count
         piece = self._from(bit // 8)[: (end + 7) // 8 - bit // 8]
         if 8 * (bit // 8 + len(piece)) < end:
@@ -137,7 +137,7 @@ class ParallelBzip2(ExitStack):
         return int.from_bytes(piece, "big") >> -end % 8 & ((1 << count) - 1)
 
     def _prepare(self) -> None:
-        """Read more of the file until all threads have a block to decompress."""
+        """Read the file until every thread has a block to decompress."""
         most = self._most * _LONGEST
         while True:
             self._search()
@@ -155,7 +155,8 @@ class ParallelBzip2(ExitStack):
             place = begin // 8
             piece = self._from(place)[: (end + 7) // 8 - place]
             if begin % 8 == 0 and place - 4 >= self._read - len(self._window):
-                # If the block is the first one of a stream, these bytes are the stream's header.
+                # If the block is the first of a stream, the four bytes before it are the stream's
+                # header.
                 header = self._from(place - 4)[:4]
                 if header.startswith(b"BZh"):
                     self._header = header
@@ -182,7 +183,7 @@ class ParallelBzip2(ExitStack):
     # -- continuing without threads --------------------------------------------------------------
 
     def _resumed(self, header: bytes, bit: int, checksum: int, n_bytes: int) -> Rest:
-        """Return the rest of the stream, from a given block on, as a complete bzip2 stream.
+        """Return the stream from a block on, with a header, so that any decompressor can read it.
 
         A small block is inserted before the rest, so that the checksum at the end of the stream is
         correct.
@@ -202,7 +203,7 @@ class _Block:
     """
 
     def __init__(self, piece: bytes, header: bytes, begin: int, end: int, step: int) -> None:
-        """Decompress the first piece of the block that is at bits ``begin`` to ``end`` of the file.
+        """Decompress the first piece of the block that occupies the bits ``begin`` to ``end``.
 
         ``piece`` has the bytes of the file that contain these bits.
         """
@@ -221,7 +222,7 @@ class _Block:
             self._first = self.engine.decompress(header + data[:whole].tobytes() + footer, step)
 
     def pieces(self, step: int) -> Generator[bytes, None, None]:
-        """Yield the decompressed block in pieces; stop without an exception at the first error."""
+        """Yield the decompressed block in pieces, and stop silently at the first error."""
         piece = self._first
         while piece is not None:
             if piece:
@@ -238,7 +239,7 @@ class _Block:
 
 
 def _with_checksum(header: bytes, checksum: int, bits: int) -> tuple[bytes, bytes]:
-    """Return a bzip2 stream that has one small block with the given checksum and no end.
+    """Return a bzip2 stream of one small block with the given checksum, cut off after the block.
 
     Parameters
     ----------
@@ -260,8 +261,8 @@ def _with_checksum(header: bytes, checksum: int, bits: int) -> tuple[bytes, byte
             register ^= byte << 24
             for _ in range(8):
                 register = (register << 1 ^ (_POLYNOMIAL if register >> 31 else 0)) & _WORD
-        # The checksum after four more bytes is to be `checksum`. Reversing 32 of its steps gives
-        # these four bytes.
+        # The checksum must become `checksum` after four more bytes. They are found by reversing 32
+        # steps of the checksum.
         remainder = checksum ^ _WORD
         for _ in range(32):
             remainder = (
@@ -270,7 +271,7 @@ def _with_checksum(header: bytes, checksum: int, bits: int) -> tuple[bytes, byte
         content += (remainder ^ register).to_bytes(4, "big")
         stream = int.from_bytes(bz2.compress(content, int(header[3:])), "big")
         padding = next(n for n in range(8) if stream >> (32 + n) & _MARK == _END)
-        # The number `stream` lacks the first bit of the header, which is 0.
+        # The first bit of the header is 0, so the number `stream` lacks it.
         size = stream.bit_length() - 80 - padding + 1
         if size % 8 == bits:
             stream = stream >> (80 + padding) << -size % 8

@@ -14,9 +14,9 @@ import numpy as np
 
 from pysgrld.options.spelling import fold, is_left_out, is_mark, is_vowel, is_word, word_pattern
 
-#: Maximum number of bytes that a case-folded character takes in UTF-8.
+#: Maximum number of bytes of a case-folded character in UTF-8.
 _SIZE = 5
-#: Value stored instead of the combining class for a character that normal form C may change.
+#: Number that is stored in place of the combining class if normal form C may change the character.
 _COMPOSES = 255
 
 
@@ -26,8 +26,8 @@ class Role(IntEnum):
     SEPARATOR, LETTER, IDEOGRAPH, HIRAGANA, KATAKANA, SEVERAL, IGNORED, MARK, VOWEL = range(9)
 
 
-#: Classes of characters of scripts without blanks between words, by the beginning of their Unicode
-#: names.
+#: Classes of the characters of scripts that put no blanks between words. Keys are the beginnings of
+#: the characters' Unicode names.
 _SCRIPTS = {
     "CJK ": Role.IDEOGRAPH,
     "IDEOGRAPHIC ": Role.IDEOGRAPH,
@@ -59,8 +59,8 @@ def page(number: int) -> bytes:
         if not unicodedata.is_normalized("NFC", character):
             order = _COMPOSES
         elif not 0xD800 <= code < 0xE000:
-            # Word characters are as in \w of `re`, except for the underscore, which cpp/text
-            # treats itself because it is ASCII.
+            # Word characters are those that \w of `re` matches. The underscore is excluded here: it
+            # is ASCII, which cpp/text handles itself.
             folded = _folded(character)
             if character in _composing():
                 order = _COMPOSES
@@ -70,14 +70,14 @@ def page(number: int) -> bytes:
 
 
 def _folded(character: str) -> str:
-    """Return a character case-folded in normal form C, or a blank if words cannot contain it."""
+    """Return a case-folded character in normal form C, or a blank if no word can contain it."""
     if character.isalpha() and character.casefold() == character and not is_left_out(character):
-        return character  # This is the case for most letters.
+        return character  # most letters need no conversion
     return "".join(c if c.isalnum() or is_mark(c) else " " for c in fold(character))
 
 
 def normal(text: str) -> str:
-    """Return the text in Unicode's normal form C, in which accents are composed with letters.
+    """Return a text in Unicode's normal form C, in which letters and accents are combined.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def normal(text: str) -> str:
 
 
 def role(character: str) -> Role:
-    """Return the class of a character for the tokeniser; the character is in normal form C.
+    """Return the class that the tokeniser uses for a character in normal form C.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def role(character: str) -> Role:
 
 
 class Token(NamedTuple):
-    """A token of a text, with start and end in the text, and its spelling in the vocabulary."""
+    """A token: its start and end in the text, and its spelling in the vocabulary."""
 
     begin: int
     end: int
@@ -119,7 +119,7 @@ class Token(NamedTuple):
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """Yield the tokens of a text, found by the built-in tokeniser.
+    """Yield the tokens that the built-in tokeniser finds in a text.
 
     Parameters
     ----------
@@ -137,9 +137,9 @@ def tokens(text: str) -> Iterator[Token]:
             yield Token(start + begin, start + end, word)
 
 
-@lru_cache(1 << 17)  # The cache has room for more words than most vocabularies have.
+@lru_cache(1 << 17)  # The cache is larger than most vocabularies.
 def tokens_in_word(text: str) -> tuple[Token, ...]:
-    """Return the tokens in a sequence of word characters, which may be of several scripts.
+    """Split consecutive word characters, which may be of several scripts, into tokens.
 
     The result is cached, because most words occur repeatedly.
 
@@ -173,7 +173,7 @@ def tokens_in_word(text: str) -> tuple[Token, ...]:
 
 
 def _with_scripts(run: str) -> Iterator[tuple[str, Role]]:
-    """Yield each character with its script; a mark has the script of the preceding letter."""
+    """Yield each character with its script; a mark has the script of the letter before it."""
     script = Role.LETTER
     for character in run:
         kind = _script(character)
@@ -181,7 +181,7 @@ def _with_scripts(run: str) -> Iterator[tuple[str, Role]]:
         yield character, script
 
 
-#: A sequence of word characters is a single token if its characters have only these scripts.
+#: Consecutive word characters are a single token if all of them have these scripts.
 _OF_ONE_TOKEN = {Role.LETTER, None}
 
 
@@ -194,7 +194,7 @@ def _script(character: str) -> Role | None:
 
 
 def overlap(first: str, second: str) -> bool:
-    """Return True if two words are pairs of ideographs with a common character, such as AB and BC.
+    """Return True for two words of two ideographs each that overlap in a text, such as AB and BC.
 
     The tokeniser splits a run of ideographs into its pairs of neighbours, so that both words occur
     in every text with the three characters.
@@ -232,7 +232,7 @@ def _role(folded: str) -> Role:
 
 @cache
 def _composing() -> frozenset[str]:
-    """Return the characters that may combine with the preceding character.
+    """Return the characters that may combine with the character before them.
 
     These are the characters after the first in the decomposition of any character that decomposes.
     Most pages of Unicode have no character that decomposes, which is quick to check. The planes

@@ -11,24 +11,26 @@ import numpy as np
 from pysgrld.corpus.formats import Texts
 from pysgrld.types import Int64s
 
-#: Pattern of a word in UTF-8. In Chinese and Japanese, which have no blanks between words, a single
-#: character counts as a word.
+#: Pattern of a word in UTF-8. Chinese and Japanese have no blanks between words, so each of their
+#: characters counts as a word.
 _WORD = re.compile(rb"[\xe3-\xe9][\x80-\xbf]{2}|[^\s\xe3-\xe9]+|[\xe3-\xe9]")
-#: Patterns of the preferred ends of a piece, in order: of a paragraph, of a sentence, of a line.
+#: Patterns of the preferred ends of a piece, best first: end of a paragraph, of a sentence, of a
+#: line.
 _ENDS = tuple(
     re.compile(end)
     for end in (rb"\n[ \t\r]*\n", rb"[.!?][\"')\]]*\s|\xe3\x80\x82|\xef\xbc[\x81\x9f]", rb"\n")
 )
-#: The end of a piece is searched within 1 / `_WINDOW` of the piece's length from the ideal end.
+#: The end of a piece is searched near its ideal end, within 1 / `_WINDOW` of the piece's length.
 _WINDOW = 5
 
-#: Marks that begin and end a book of Project Gutenberg. The licence is before and after the marks.
+#: Patterns of the lines that begin and end the text of a Project Gutenberg book. The licence is
+#: outside of these lines.
 _BEGIN = re.compile(rb"\*{3} ?START OF TH(?:E|IS) PROJECT GUTENBERG EBOOK[^*]{0,400}\*{3}", re.I)
 _END = re.compile(rb"\*{3} ?END OF TH(?:E|IS) PROJECT GUTENBERG EBOOK", re.I)
 
 
 class Chunked(NamedTuple):
-    """Result of splitting the long documents in a batch into pieces.
+    """Pieces of the documents of a batch, after long documents were split.
 
     Attributes
     ----------
@@ -76,7 +78,7 @@ def chunked(texts: Texts, words: int) -> Chunked:
         None,
         None
         if fields is None
-        else fields.take(places),  # Each piece gets the fields of its document.
+        else fields.take(places),  # each piece has the fields of its document
         None if texts.records is None else [texts.records[i] for i in places],
     )
     return Chunked(new, documents_of_pieces, np.where(np.repeat(lengths, lengths) > 1, number, 0))
@@ -96,7 +98,7 @@ def without_licence(text: bytes) -> bytes:
 
 
 def pieces(text: bytes, words: int) -> list[bytes]:
-    """Split a text into pieces of about `words` words that end with a paragraph, sentence or line.
+    """Split a text into pieces of about `words` words, each ending a paragraph, sentence or line.
 
     The number of pieces is the number of words divided by `words`, rounded. A boundary between pieces
     of equal length moves to the nearest end of a paragraph within a window, else to that of a
@@ -128,7 +130,7 @@ def pieces(text: bytes, words: int) -> list[bytes]:
         return [text]
     cuts, reach = [0], max(1, len(ends) // number // _WINDOW)
     for i in range(1, number):
-        # This is the index of the last word of a piece of ideal length.
+        # index of the last word if the piece had exactly the ideal length
         target = i * len(ends) // number - 1
         cut, first, last = (
             ends[target],

@@ -1,4 +1,4 @@
-"""Regular expressions that are compiled when they are first used, which shortens the start of sgmc."""
+"""Regular expressions that are compiled on first use, so that sgmc starts faster."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class _Deferred:
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(re.compile(self._source, self._flags), name)
-        setattr(self, name, method)  # Later uses find the method without this function.
+        setattr(self, name, method)  # Later calls find the method itself and skip this function.
         return method
 
 

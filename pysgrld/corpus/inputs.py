@@ -1,4 +1,4 @@
-"""Functions that find and name files of inputs, and decide whether a file is one document."""
+"""Functions that find the files of inputs, name them, and decide what a document is."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from pysgrld.run.layout import CHECKPOINTS, CONFIG
 
 #: Maximum number of file suffixes that a message lists.
 MOST = 8
-#: A folder with the files of `_RUN` is a run. A folder with all files of an entry of `_OURS` was
-#: written by sgmc: it is a run, a stored corpus or an export.
+#: A folder with both files of `_RUN` is a run. A folder with all files of an entry of `_OURS` was
+#: written by sgmc; it is a run, a stored corpus or an export.
 _RUN = (CONFIG, CHECKPOINTS)
 _OURS = (
     _RUN,
@@ -38,18 +38,18 @@ _OURS = (
     ("topics.npy", "vocab.txt"),
     ("topics.safetensors", "vocab.txt"),
 )
-#: `LOOKED_INTO`: approximate number of files that are examined. `PARAGRAPH`: files have paragraphs if
-#: at least one in this number of lines is blank.
+#: `LOOKED_INTO`: approximate number of files whose first lines are read. `PARAGRAPH`: files have
+#: paragraphs if at least one line in this number is blank.
 LOOKED_INTO, PARAGRAPH = 64, 20
 #: Prefix of the cache files that the library datasets (Hugging Face) writes next to its data files.
 _CACHED = "cache-"
 #: File name of a single-cell count matrix in the format of 10x Genomics.
 _MATRIX = "matrix.mtx"
-#: Text files are books, and split into pieces of `PIECE_WORDS` words, if they are at most
-#: `MOST_BOOKS` files and their mean size is at least `BOOK` bytes (10,000 words). These numbers were
-#: measured on the books of the Bible (docs/corpora.md).
+#: Text files count as books if they are at most `MOST_BOOKS` files with a mean size of at least
+#: `BOOK` bytes (10,000 words). Books are split into pieces of `PIECE_WORDS` words. These numbers
+#: were measured on the books of the Bible (docs/corpora.md).
 MOST_BOOKS, BOOK, PIECE_WORDS = 1000, 60_000, 500
-#: If the text files are fewer than this, each line is a document.
+#: If an input has fewer text files than this, each line is a document.
 SEVERAL = 3
 
 
@@ -80,7 +80,7 @@ def corpus_name(inputs: Sequence[str]) -> str:
 
 
 def input_names(inputs: Sequence[str]) -> dict[str, str]:
-    """Return a name for each input: the fewest last parts of its path that make the name unique.
+    """Return a unique name for each input: as few last parts of its path as possible.
 
     Names of files without a suffix include the folder if the files are in several folders, as in
     newsgroups and maildirs.
@@ -112,7 +112,7 @@ def input_names(inputs: Sequence[str]) -> dict[str, str]:
         lengths |= dict.fromkeys(bare, 2)
     while True:
         names = {path: parts[path][-length:] for path, length in lengths.items()}
-        # If several inputs are the same path, the path counts once.
+        # An input that is given several times counts once.
         counts = Counter(name for _, name in {(parts[path], names[path]) for path in parts})
         longer = [p for p in parts if counts[names[p]] > 1 and lengths[p] < len(parts[p])]
         if not longer:
@@ -145,7 +145,7 @@ def stem(path: str | Path) -> str:
 
 
 def single_cells(path: Path) -> SingleCells | None:
-    """Find the files of genes and of barcodes that lie next to a single-cell count matrix.
+    """Find the files of genes and of barcodes in the folder of a single-cell count matrix.
 
     The file of genes is ``features.tsv`` or ``genes.tsv``, the file of barcodes ``barcodes.tsv``.
 
@@ -196,7 +196,7 @@ def vocabulary_beside(path: Path) -> Path | None:
     for end in range(len(parts), 0, -1):
         for suffix in ("", *COMPRESSED):
             vocabulary = path.parent / f"vocab.{'.'.join(parts[:end])}.txt{suffix}"
-            # The argument None makes a name that is too long count as a missing file.
+            # With None, a name that is too long for the system counts as missing.
             if is_file(vocabulary, None):
                 return vocabulary
     every = [p for s in ("", *COMPRESSED) for p in path.parent.glob(f"vocab.*.txt{s}")]
@@ -208,7 +208,7 @@ _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 
 
 def folder_in(name: str) -> str | None:
-    """Return the subfolder of an input that contains a file, or None if the file is in no subfolder.
+    """Return the subfolder of an input in which a file is, or None if the file is in no subfolder.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def folder_in(name: str) -> str | None:
 
 
 def year_in(name: str) -> int | None:
-    """Return the year in the name of a file, or None if the name has no year or several years.
+    """Return the year in a file name, or None if the name has no year or different years.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def year_in(name: str) -> int | None:
 
 
 class Folder(NamedTuple):
-    """The files of a folder and its subfolders that are to be read.
+    """The files of a folder and its subfolders that are read, and messages about the other files.
 
     Attributes
     ----------
@@ -246,7 +246,7 @@ class Folder(NamedTuple):
 
 
 def texts_of_folder(folder: Path) -> Folder:
-    """Find the documents (or else the tables) in a folder and its subfolders.
+    """Find the documents in a folder and its subfolders or, if it has none, the tables.
 
     Compressed files are included. Files without a suffix are documents if they outnumber the
     documents, the tables, and the files with other suffixes. Hidden files and folders written by
@@ -269,7 +269,7 @@ def texts_of_folder(folder: Path) -> Folder:
     CorpusError
         If the folder is a run.
     """
-    from pysgrld.corpus.formats import slack  # Only folders need this import.
+    from pysgrld.corpus.formats import slack  # needed for folders only
 
     def refuse(error: OSError) -> None:
         raise MissingInputError(f"{error.filename}: cannot be read: {error.strerror}") from None
@@ -283,7 +283,8 @@ def texts_of_folder(folder: Path) -> Folder:
     files: list[Path] = []
     tables: list[Path] = []
     bare: list[Path] = []
-    suffixes: Counter[str] = Counter()  # number of files that are neither documents nor tables
+    # number of files with each suffix that are neither documents nor tables
+    suffixes: Counter[str] = Counter()
     hidden = ours = 0
     for parent, folders, names in os.walk(folder, onerror=refuse):
         seen = [Path(parent) / name for name in folders if not name.startswith(".")]
@@ -313,7 +314,7 @@ def texts_of_folder(folder: Path) -> Folder:
         files += bare
     else:
         suffixes[""] += len(bare)
-    # JSON and XML files that lie next to tables usually describe the tables.
+    # JSON and XML files next to tables usually only describe the tables.
     plain = [table for table in tables if _suffix(table.name) not in SHARED]
     if files:
         suffixes.update(map(_suffix, (table.name for table in tables)))
@@ -353,13 +354,13 @@ def texts_of_folder(folder: Path) -> Folder:
 
 
 def _suffix(name: str) -> str:
-    """Return the suffix of a file name in lower case; "" for other endings, as in "12.M3P:2,S"."""
+    """Return the suffix of a file name in lower case; "" unless it looks like a suffix."""
     suffix = Path(plain_name(name)).suffix.lower()
     return suffix if suffix[1:].isalnum() and not suffix[1:].isdigit() else ""
 
 
 def _listed(suffixes: Counter[str]) -> str:
-    """Return a text that lists the suffixes with their numbers of files, most frequent first."""
+    """Return a text with suffixes and how many files have each, the most frequent suffix first."""
     phrases = [
         f"{n:,} {suffix or 'without a suffix'}"
         for suffix, n in sorted(suffixes.items(), key=lambda item: (-item[1], item[0]))
@@ -368,7 +369,7 @@ def _listed(suffixes: Counter[str]) -> str:
 
 
 def resolve_document_is(inputs: Sequence[str], options: CorpusOptions) -> CorpusOptions:
-    """Decide whether a document is a line or a file, if the option ``document_is`` leaves it open.
+    """If the user did not set ``document_is``, decide whether a document is a line or a file.
 
     Each file is a document if the inputs include a folder, a web page, a Word document or a PDF; if
     the text has paragraphs separated by blank lines, and comes in several files or is to be split
@@ -406,7 +407,7 @@ def resolve_document_is(inputs: Sequence[str], options: CorpusOptions) -> Corpus
 
 
 def _are_books(inputs: Sequence[str]) -> bool:
-    """Return True if the inputs are few and long plain-text files, which are split into pieces."""
+    """Return True if the inputs are a few long plain-text files, which are split into pieces."""
     sizes = []
     for path in inputs:
         if size_of(path) is None and not is_folder(path):
@@ -447,7 +448,7 @@ def _look_like_files(inputs: Sequence[str], options: CorpusOptions) -> bool:
 
 
 def check_inputs(inputs: Sequence[str]) -> None:
-    """Raise an error if an input is missing.
+    """Raise an error if no input is given or an input is missing.
 
     Parameters
     ----------

@@ -24,10 +24,9 @@ from pysgrld.corpus.write import ABOUT, work_folder
 from pysgrld.errors import CorpusError, plural
 from pysgrld.types import Int64s, Key
 
-#: Entries of ``meta.json`` that are summed over the joined corpora.
+#: Entries of ``meta.json`` for which the joined corpus has the sum over the corpora.
 _SUMS = ("documents_read", "empty", "unknown_tokens")
-#: Seed of the random choice of old documents. It is fixed, so that the same command gives the same
-#: corpus.
+#: Seed for the random choice of old documents. A fixed seed gives the same corpus every time.
 _FORGOTTEN = 1987
 
 
@@ -42,7 +41,7 @@ def join(
     of_first: Int64s | None = None,
     renamed: Mapping[str, str] | None = None,
 ) -> Corpus:
-    """Join corpora in the given order into one corpus, with the vocabulary of the last corpus.
+    """Join corpora in the given order to one corpus, with the vocabulary of the last corpus.
 
     If the texts exceed the limit of ``--keep-text``, a uniform sample of all texts is kept.
 
@@ -86,7 +85,8 @@ def join(
             rows[0] = of_first
         total, done, read, placed = sum(map(len, rows)), 0, 0, True
         for number, part in enumerate(parts):
-            # The compressed texts of a corpus are copied as they are if all of its documents are kept.
+            # If all documents of a corpus are kept, its texts are copied without decompressing
+            # them.
             texts = part.about.stored_texts() if empty and (number or of_first is None) else None
             before = collector.documents
             for begin in range(0, len(rows[number]), TOGETHER):
@@ -98,7 +98,8 @@ def join(
                     documents = part.take(chunk)
                 writer.append(documents)
                 details = part.about.details(chunk, number, texts=texts is None)
-                # Kinds of columns are detected again, because they may differ between the corpora.
+                # The kind of a column is detected again from all values, because the corpora may
+                # differ in it.
                 details.kinds = {}
                 if renamed is not None:
                     details.several_inputs = True
@@ -138,7 +139,7 @@ def grown(
     listener: Listener,
     forget: int | None = None,
 ) -> Corpus:
-    """Write a corpus that has old documents and new documents, and add new words to the vocabulary.
+    """Write a corpus of old and new documents, with new words added to the vocabulary.
 
     Old words keep their ids; new words follow. The rules of ``options`` choose the new words from
     the new documents, which are read twice, because the new words are known only after the first
@@ -204,7 +205,7 @@ def grown(
 
 
 def _renamed(names: Sequence[str], about: About) -> dict[str, str]:
-    """Map file names to unique names, by numbers added to the names of old documents' files."""
+    """Map file names to unique names, by adding numbers to names that old documents' files have."""
     renamed, number = {name: name for name in names}, 1
     while taken := about.files_named(renamed.values()):
         number += 1

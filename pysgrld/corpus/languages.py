@@ -1,4 +1,4 @@
-"""Detection of the language of each document by stop words and scripts, or by a library."""
+"""Detection of each document's language by stop words, by scripts, or by an optional library."""
 
 from __future__ import annotations
 
@@ -15,29 +15,32 @@ from pysgrld.errors import MissingInputError
 from pysgrld.options.parse import LANGUAGES, LISTED
 from pysgrld.types import Documents, Int64s
 
-#: Name of the library that is used for documents that fit no list of stop words and no script.
+#: Name of the library for documents that have no known stop words and no known script.
 _LIBRARY = "py3langid"
-#: A document is in a language if at least the fraction `_SHARE` of its tokens and at least `_FEWEST`
-#: tokens are stop words of the language, and at least `_TIMES` as many as those of any other language.
+#: A document is in a language if at least the fraction `_SHARE` of its tokens and at least
+#: `_FEWEST` tokens are stop words of this language. For any other language, the number of stop
+#: words must be smaller by the factor `_TIMES`.
 _SHARE, _FEWEST, _TIMES = 0.1, 3, 1.3
-#: The language in which each script is used. Scripts are named as in the Unicode names of characters.
+#: For each script, the language that uses it. A script is named by the first word of its
+#: characters' Unicode names.
 _OF_SCRIPT = {"CJK": "chinese", "HIRAGANA": "japanese", "KATAKANA": "japanese", "HANGUL": "korean"}
-#: The library is used for documents with at least `_LEAST` distinct words, and gets at most `_FIRST`
-#: words. The best language is accepted if its log-probability exceeds that of the second by `_NATS`.
+#: The library gets documents with at least `_LEAST` distinct words, and at most `_FIRST` words of
+#: each. The best language is accepted if its log-probability exceeds the second best one by
+#: `_NATS`.
 _LEAST, _FIRST, _NATS = 10, 60, 5.0
 #: A second language is reported if at least the fraction `_WORTH` of the documents and at least
-#: `_FEW` documents are in it. The library is used if at least as many documents are in unknown
+#: `_FEW` documents are in it. The library is used only if as many documents are in unknown
 #: languages.
 _WORTH, _FEW = 0.03, 3
-#: Only words in at least this fraction of the documents are compared with lists of stop words.
+#: Words in fewer than this fraction of the documents are not compared with lists of stop words.
 _OFTEN = 0.002
-#: `UNKNOWN`: number in place of a language if no language fits. `_UNSEEN`: number of a word with a
-#: script that has not been determined yet.
+#: `UNKNOWN`: index for a document or word without a known language. `_UNSEEN`: index for a word
+#: that has not occurred yet.
 UNKNOWN, _UNSEEN = -1, -2
 
 
 class LanguageGuesser:
-    """Detector of the language of each document, from the documents' word counts.
+    """Detector of the language of documents, which are given as word counts.
 
     Parameters
     ----------
@@ -56,8 +59,8 @@ class LanguageGuesser:
 
     def __init__(self, words: Sequence[str], frequencies: Int64s, documents: int) -> None:
         self._words, self.languages = words, list(COMPARED)
-        # The fraction is below `_WORTH`, because a usual stop word of a language is in only some
-        # of the documents in this language.
+        # `_OFTEN` is smaller than `_WORTH`, because a stop word occurs in only some of the
+        # documents in its language.
         often = np.flatnonzero(frequencies >= _OFTEN * documents).tolist()
         place = {words[i]: i for i in often}
         self._lists = np.zeros((len(words), len(COMPARED)), np.bool_)
@@ -68,12 +71,12 @@ class LanguageGuesser:
         self._scripts = np.full(len(words), _UNSEEN, np.int32)
 
     def _note_scripts(self, block: Documents) -> None:
-        """Determine the script of each word that occurs for the first time."""
+        """Determine the scripts of words that have not occurred before."""
         there = np.zeros(len(self._words), np.bool_)
         there[block.indices] = True
         new = np.flatnonzero(there & (self._scripts == _UNSEEN))
         self._scripts[new] = UNKNOWN
-        # The first letter of these words is not Latin.
+        # words that begin with a letter after the Latin blocks of Unicode
         for i in [i for i in new.tolist() if self._words[i] > "\u0370"]:
             script = unicodedata.name(self._words[i][0], "").partition(" ")[0]
             name = _OF_SCRIPT.get(script, script.lower())
@@ -82,13 +85,13 @@ class LanguageGuesser:
             self._scripts[i] = self.number(name)
 
     def number(self, language: str) -> int:
-        """Return the index of a language in `languages`, after adding the language if it is new."""
+        """Return the index of a language in `languages`; a new language is added first."""
         if language not in self.languages:
             self.languages.append(language)
         return self.languages.index(language)
 
     def _ask_library(self, block: Documents, languages: npt.NDArray[np.int32]) -> None:
-        """Let the library detect languages of documents that fit no stop words and no script."""
+        """Let the library detect languages of documents without known stop words or scripts."""
         lengths = np.diff(block.indptr)
         rows = np.flatnonzero((languages == UNKNOWN) & (lengths >= _LEAST)).tolist()
         if len(rows) < max(_FEW, _WORTH * len(block)) or not has_library():
@@ -102,7 +105,7 @@ class LanguageGuesser:
                 languages[row] = self.number(LANGUAGES[code])
 
     def guess(self, block: Documents) -> npt.NDArray[np.int32]:
-        """Return each document's language as an index in `languages`, or `UNKNOWN` if it is unclear."""
+        """Return each document's language as an index in `languages`, or `UNKNOWN`."""
         self._note_scripts(block)
         n, size = len(block), len(COMPARED)
         rows = np.repeat(np.arange(n), np.diff(block.indptr))
@@ -132,12 +135,12 @@ class LanguageGuesser:
 
 
 def has_library() -> bool:
-    """Return True if the library that detects further languages (py3langid) is installed."""
+    """Return True if py3langid is installed, the library that detects further languages."""
     return find_spec(_LIBRARY) is not None
 
 
 def require_guesser(language: str) -> None:
-    """Raise an error if detecting a language needs a library that is not installed.
+    """Raise an error if only a library can detect a language and the library is not installed.
 
     Parameters
     ----------
@@ -155,7 +158,7 @@ def require_guesser(language: str) -> None:
 
 
 def told(languages: Sequence[str], guesses: Int64s, lists: Sequence[str]) -> str | None:
-    """Return a message about the languages of the documents, or None if only one is frequent.
+    """Return a message about the languages of the documents, or None unless several are frequent.
 
     Parameters
     ----------

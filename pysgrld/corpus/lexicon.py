@@ -1,4 +1,4 @@
-"""Vocabulary that maps words to ids during the reading of a corpus, and may grow meanwhile."""
+"""Mapping of words to ids while a corpus is read; new words may be added."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from pysgrld.errors import CorpusError, Log, Severity, UsageError, plural
 from pysgrld.options.spelling import fold
 from pysgrld.types import Documents, Int32s, Int64s
 
-#: Attributes with plain values that are recorded, so that an interrupted reading can resume.
+#: Names of the attributes that are recorded, so that an interrupted reading can resume.
 _PLAIN = ("kind", "numbers", "origin", "label", "documents", "empty", "unknown", "cut", "pieces")
 
 
 class Lexicon:
-    """Vocabulary of a corpus that is being read, which also counts omitted words and documents.
+    """Words and ids of a corpus that is being read, with counts of omitted words and documents.
 
     The words come from a trained run (`match`), from a given vocabulary file, or from the inputs;
     then the dictionary grows with each new word of a text (``built``) or each vocabulary of counts.
@@ -77,23 +77,24 @@ class Lexicon:
         self.fixed = match if match is not None else self.chosen
         self.origin = "" if self.fixed is None else "run" if match is not None else options.vocab
         self.dictionary = Dictionary(self.fixed)
-        # Ids of the words of the current input, if it has a vocabulary.
+        # For each word of the current input's vocabulary: the id in this lexicon. None without a
+        # vocabulary.
         self._places: Int32s | None = None
 
     @property
     def final(self) -> bool:
-        """True if the word ids of the first reading are the word ids of the finished corpus."""
+        """True if the word ids will not change after the first reading."""
         return self.match is not None or not (
             self.origin == "built" or self.numbers or self.options.prunes or self._drops
         )
 
     @property
     def _drops(self) -> bool:
-        """True if an option drops documents after the first reading."""
+        """True if an option removes documents after the first reading."""
         return bool(self.options.drop_repeated or self.options.language)
 
     def take(self, step: Step) -> Documents | None:
-        """Convert the documents of a reading step to word ids, and count the words that are left out.
+        """Convert the documents of a step to word ids, and count the words that are left out.
 
         The step's details of documents are reduced to the documents that are returned.
 
@@ -121,7 +122,7 @@ class Lexicon:
         if isinstance(step.content, Heading):
             self._begin(step.content, step.label)
             return None
-        # Positions of the documents that are not omitted, or None if no document is omitted.
+        # Positions of the documents that stay; None if all documents stay.
         remaining: Int64s | None = None
         if isinstance(step.content, Texts):
             block, remaining = self._text(step.content, step)
@@ -129,7 +130,7 @@ class Lexicon:
             block = Documents(
                 step.content.indptr, self._places[step.content.indices], step.content.counts
             )
-        else:  # Without a vocabulary, the words are named 1, 2, 3, ...
+        else:  # without a vocabulary: words are named 1, 2, 3, ...
             numbers, inverse = np.unique(step.content.indices, return_inverse=True)
             indices = self.places([str(i + 1) for i in numbers.tolist()])[inverse]
             block = Documents(step.content.indptr, indices, step.content.counts)
@@ -157,7 +158,7 @@ class Lexicon:
                 self.log(f"{', '.join(parts)} removed ({remark})")
 
     def _begin(self, heading: Heading, label: str) -> None:
-        """Begin the next input, after a check that it can be mixed with the inputs before it.
+        """Begin the next input; raise an error if it cannot be in a corpus with earlier inputs.
 
         Text and counts cannot be mixed in one corpus.
         """
@@ -214,13 +215,13 @@ class Lexicon:
         self.kind = heading.kind
 
     def _numbered(self, words: Sequence[str]) -> bool:
-        """Return True if words are column numbers, by the recorded option or by their spelling."""
+        """Return True if words are column numbers, by a recorded option or by their spelling."""
         if self.options.numbered is not None:
             return self.options.numbered
         return all(re.fullmatch("[1-9][0-9]*", word) for word in words)
 
     def places(self, words: Sequence[str]) -> Int32s:
-        """Return the ids of words; an unknown word is added, or has id -1 if the words are fixed."""
+        """Return the ids of words; an unknown word gets a new id, or -1 in a fixed vocabulary."""
         encoded = [word.encode() for word in words]
         ends = np.cumsum([len(word) for word in encoded], dtype=np.int64)
         placed: Int32s = self.dictionary.place(b"".join(encoded), ends)
@@ -246,14 +247,14 @@ class Lexicon:
     # ---- a reading that was interrupted
 
     def record(self) -> dict[str, Any]:
-        """Return the state of this lexicon without its words, as plain values for JSON."""
+        """Return the state of this lexicon except its words, as plain values for JSON."""
         return {name: getattr(self, name) for name in _PLAIN} | {
             "skipped": dict(self.skipped),
             "parts": dict(self.parts),
         }
 
     def restore(self, record: dict[str, Any], words: Sequence[str]) -> None:
-        """Restore the state from a result of `record`, and from the words."""
+        """Restore the state from words and a state that `record` returned."""
         for name in _PLAIN:
             setattr(self, name, record[name])
         self.skipped.update(record["skipped"])

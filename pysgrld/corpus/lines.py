@@ -1,4 +1,4 @@
-"""Reading of a file or of standard input, with decompression and conversion to UTF-8.
+"""Reader of a file or of standard input, which decompresses the data and converts it to UTF-8.
 
 The size of decompressed blocks is bounded, every member of a compressed file is read, and data
 after the last member is an error. The file objects of the standard library are not used because
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 UTF8 = "utf-8"
-#: The format of a file is detected from its first `HEAD` bytes; for a pipe, from its first
-#: `HEAD_LINES` lines.
+#: Number of bytes at the start of a file from which its format is detected. For a pipe,
+#: `HEAD_LINES` lines are used instead.
 HEAD, HEAD_LINES = 2**16, 4
 
 _BOM = b"\xef\xbb\xbf"
 #: Name of an error handler for decoding. It replaces malformed bytes by bytes that are invalid in
-#: UTF-8, so that the error is detected when the text is tokenised.
+#: UTF-8, so that the tokeniser detects them later.
 _MALFORMED = "pysgrld.malformed"
 codecs.register_error(_MALFORMED, lambda error: ("\udcff", error.end))  # type: ignore[attr-defined]
 
 
 class Lines(ExitStack):
-    """Reader of a file or of standard input, decompressed, in blocks of bytes or in whole lines.
+    """Reader of a file or standard input, which yields decompressed blocks of bytes or of lines.
 
     Parameters
     ----------
@@ -99,9 +99,9 @@ class Lines(ExitStack):
             if regular := size_of(str(path)) is not None:
                 self._blocks = _even(self._blocks)
             self.callback(self._blocks.close)
-            # A read from a pipe returns only the bytes that are ready. A pipe's head is therefore
-            # counted in lines, so that the result does not depend on timing, and a program that
-            # writes by lines soon fills it.
+            # A read from a pipe returns only the bytes that are ready. The head of a pipe is
+            # measured in lines: then it does not depend on timing, and a program that writes lines
+            # soon completes it.
             begun = b""
             while len(begun) < HEAD and (regular or begun.count(b"\n") < HEAD_LINES):
                 if not (block := self._next()):
@@ -130,8 +130,8 @@ class Lines(ExitStack):
         return data
 
     def digest(self) -> str:
-        """Read the rest of the file, and return the SHA-256 of the whole file on disk."""
-        self.on_read = None  # Progress is not reported any more.
+        """Read the rest of the file; return the SHA-256 of the whole file as stored on disk."""
+        self.on_read = None  # progress is not reported here
         while self._raw(STEP):
             pass
         return self._digest.hexdigest()
@@ -139,7 +139,7 @@ class Lines(ExitStack):
     def _as_utf8(
         self, blocks: Generator[bytes, None, None], encoding: str
     ) -> Generator[bytes, None, None]:
-        """Convert text from the given encoding to UTF-8, and note whether it was UTF-8 already."""
+        """Convert text from an encoding to UTF-8; record whether the text was UTF-8 already."""
         decoder = codecs.getincrementaldecoder(encoding)(_MALFORMED)
         guess, valid, beyond = codecs.getincrementaldecoder(UTF8)(), True, False
         with closing(blocks):
@@ -155,7 +155,7 @@ class Lines(ExitStack):
                         yield text.encode(UTF8, "surrogatepass")
                 if text := decoder.decode(b"", True):
                     yield text.encode(UTF8, "surrogatepass")
-            # The byte order of UTF-16 or UTF-32 is unknown, so that all text is malformed.
+            # Without its byte order, text in UTF-16 or UTF-32 cannot be decoded.
             except UnicodeError:
                 yield "\udcff".encode(UTF8, "surrogatepass")
 
@@ -166,14 +166,14 @@ class Lines(ExitStack):
             raise CorpusError(f"{error}; {error.advice}", self.label, self.line + 1) from None
 
     def blocks(self) -> Iterator[bytes]:
-        """Yield the whole content in non-empty blocks."""
+        """Yield the whole content in blocks, none of which is empty."""
         block, self._begun = self._begun, b""
         while block:
             yield block
             block = self._next()
 
     def lines(self, bad: Callable[[str, str, str, int | None], None]) -> Iterator[bytes]:
-        """Yield blocks of whole lines; `line` is the number of lines before the current block.
+        """Yield blocks of whole lines; `line` is the number of lines before the yielded block.
 
         Parameters
         ----------
@@ -188,7 +188,7 @@ class Lines(ExitStack):
         """
         parts: list[bytes] = []
         size = 0
-        lost = False  # This is True while the rest of a line that is too long is being read.
+        lost = False  # True after the start of a line that is too long, until its end is read
         for block in self.blocks():
             if self._only_cr:
                 block = block.replace(b"\r", b"\n")
@@ -227,7 +227,7 @@ class Lines(ExitStack):
     def _without_long(
         self, whole: bytes, bad: Callable[[str, str, str, int | None], None]
     ) -> Iterator[bytes]:
-        # Consecutive lines with a total length of at most the limit are yielded together.
+        # Yield several lines together, as long as their total length is within the limit.
         start = 0
         while start < len(whole):
             stop = start + self.max_line
@@ -244,7 +244,7 @@ class Lines(ExitStack):
 
 
 def _even(blocks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
-    """Join and split blocks of data into blocks of `STEP` bytes, independent of the threads."""
+    """Change the sizes of blocks of data to `STEP` bytes, whatever number of threads made them."""
     rest = b""
     with closing(blocks):
         try:
@@ -255,14 +255,14 @@ def _even(blocks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
                     rest = rest[STEP:]
         except DamagedStreamError:
             if rest:
-                yield rest  # The bytes before the damage are valid, so they are yielded.
+                yield rest  # bytes before the damage are valid
             raise
     if rest:
         yield rest
 
 
 def size_of(path: str) -> int | None:
-    """Return the size of a regular file in bytes, or None for a folder, a pipe or standard input.
+    """Return the size of a regular file in bytes; None for a folder, a pipe or standard input.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ def size_of(path: str) -> int | None:
 
 
 def plain_name(path: str | Path) -> str:
-    """Return the name of a file without its folder and without a suffix such as ``.gz``.
+    """Return the name of a file without its folder and without a suffix of compression.
 
     Parameters
     ----------
@@ -296,7 +296,7 @@ def plain_name(path: str | Path) -> str:
 
 
 def without_suffix(name: str, suffixes: tuple[str, ...]) -> str:
-    """Remove a suffix from a file name, if the name ends with one of the given suffixes.
+    """Remove the first of the given suffixes with which a file name ends, if any.
 
     Parameters
     ----------
@@ -317,7 +317,7 @@ def without_suffix(name: str, suffixes: tuple[str, ...]) -> str:
 
 
 def undecodable(encoding: str) -> str:
-    """Return an error message for text that is not in the given encoding."""
+    """Return the error message for text that is invalid in the given encoding."""
     if encoding != UTF8:
         return f"not {encoding} (choose another --encoding)"
     return (
@@ -329,26 +329,26 @@ def undecodable(encoding: str) -> str:
 
 # ---- compressed streams
 
-#: Maximum number of bytes that one step of decompression yields, even from a compressed bomb. Only
-#: zstd may exceed it.
+#: Maximum number of bytes that one step of decompression yields, even for a malicious file. Only
+#: zstd may yield more.
 STEP = 2**20
 
-#: Maximum size of an xz dictionary in bytes. Without it, xz would allocate any size that a file
-#: claims.
+#: Maximum size of an xz dictionary in bytes. Without a maximum, xz would allocate any size that a
+#: file claims to need.
 DICTIONARY = 2**27
-#: Maximum size in bytes of the window of a zstd stream. Dumps of Reddit use 2^31. Memory is
-#: allocated only as the window fills.
+#: Maximum size in bytes of the window of a zstd stream. Dumps of Reddit need 2^31. The window takes
+#: memory only as it fills.
 WINDOW = 2**31
 
 
 class DamagedStreamError(Exception):
-    """Error for a damaged compressed stream; `advice` is the remedy for the user."""
+    """Error for a damaged compressed stream; `advice` says how the user can repair it."""
 
     advice = "download or export the file again"
 
 
 class NeedsDictionaryError(DamagedStreamError):
-    """Error for a zstd stream that can be decompressed only with a separate dictionary file."""
+    """Error for a zstd stream that needs a separate dictionary file for decompression."""
 
     advice = "decompress it with zstd -d -D DICTIONARY, and give the decompressed file"
 
@@ -378,7 +378,7 @@ _SKIPPABLE, _SKIPPABLE_HEAD = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18"), 8
 def blocks(
     raw: Callable[[int], bytes], threads: int = 1, limit: int | None = None
 ) -> Generator[bytes, None, None]:
-    """Decompress data in the format that its first bytes indicate; yield uncompressed data as it is.
+    """Decompress data in the format that its first bytes show; uncompressed data stays as it is.
 
     Parameters
     ----------
@@ -414,7 +414,7 @@ def blocks(
 def _decompressed(raw: Callable[[int], bytes], threads: int) -> Iterator[bytes]:
     head = raw(STEP)
     while head and len(head) < _LONGEST_MAGIC and (chunk := raw(STEP)):
-        head += chunk  # A pipe may return fewer bytes than requested.
+        head += chunk  # one read of a pipe may return fewer bytes
     head = _after_skippable(head, raw)
     for magic, (kind, new) in _KINDS.items():
         if not head.startswith(magic):
@@ -433,7 +433,7 @@ def _decompressed(raw: Callable[[int], bytes], threads: int) -> Iterator[bytes]:
 
 
 def _after_skippable(data: bytes, raw: Callable[[int], bytes]) -> bytes:
-    """Skip zstd frames without content, which some programs write, and return the data after them.
+    """Skip frames of zstd without content, which some programs write; return the data after them.
 
     Raises
     ------
@@ -466,13 +466,14 @@ def _members(
         try:
             rest = yield from _member(kind, new, data, raw, ahead)
         except SgmcError:
-            raise  # The file itself could not be read, so its data may be undamaged.
+            raise  # reading the file failed, so its data need not be damaged
         except (zlib.error, lzma.LZMAError, zstandard.ZstdError, OSError, EOFError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             if kind == "zstd" and "dictionary" in reason.lower():
                 raise NeedsDictionaryError("the zstd data was made with a dictionary") from None
             raise DamagedStreamError(f"the {kind} data is damaged ({reason})") from None
-        while not (data := rest.lstrip(b"\0")):  # A stream may be followed by zeros.
+        # A stream may be followed by zeros, which are skipped.
+        while not (data := rest.lstrip(b"\0")):
             rest = raw(STEP)
             if not rest:
                 return
@@ -491,8 +492,8 @@ def _member(
     raw: Callable[[int], bytes],
     ahead: ParallelBzip2 | None,
 ) -> Generator[bytes, None, bytes]:
-    """Decompress one stream, by several threads if possible; return the bytes that follow it."""
-    n_sent = 0  # Number of bytes that the threads have decompressed and yielded.
+    """Decompress a stream, by several threads if possible; return the bytes after the stream."""
+    n_sent = 0  # number of bytes that the threads have yielded so far
     if ahead is not None:
         data, rest = yield from ahead.member(data)
         if rest is None:
@@ -514,8 +515,8 @@ def _member(
 def _one(
     kind: str, engine: Any, data: bytes, raw: Callable[[int], bytes]
 ) -> Generator[bytes, None, bytes]:
-    """Decompress one stream on the calling thread, and return the bytes that follow it."""
-    # The output of zstd cannot be limited, but is at most about 32,000 times its input.
+    """Decompress a stream on the calling thread; return the bytes after the stream."""
+    # The output of a step of zstd has no limit, but is at most about 32,000 times its input.
     portion = 512 if kind == "zstd" else STEP
     pending = memoryview(data)
     while not engine.eof:

@@ -1,4 +1,4 @@
-"""Functions that remove HTML, links, addresses, @names and placeholders from web texts."""
+"""Functions that remove HTML, links, e-mail addresses, @names and placeholders from web texts."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from string import ascii_letters, digits
 from pysgrld.corpus._tokenize import AMPERSAND, AT, LINK, SHORT, TAG, signs_in
 from pysgrld.corpus._tokenize import GARBLED as _GARBLED
 
-#: Key of the number of texts whose UTF-8 was decoded as Latin-1.
+#: Key of a count: texts in UTF-8 that another program read as Latin-1.
 GARBLED = "garbled"
-#: Key of the number of texts from which a licence was removed.
+#: Key of a count: texts from which a licence was removed.
 LICENCE = "licence"
-#: Texts, in lower case, that only state that a text is missing.
+#: Texts, in lower case, that only state that the real text is missing.
 PLACEHOLDERS = frozenset(
     (
         *("[deleted]", "[removed]", "[deleted by user]", "[removed by reddit]"),
@@ -28,8 +28,8 @@ _INITIALS = "".join({text[0] + text[0].upper() for text in PLACEHOLDERS}).encode
 
 _ENTITY = re.compile(rb"&(?:[A-Za-z][A-Za-z0-9]{1,31}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});")
 _LINK = re.compile(rb"(?:https?|ftp)://[^\s<>\"\x5d)}]+|\bwww\.[^\s<>\"\x5d)}]+", re.I)
-#: `_INLINE_TAG`: tags of HTML and JATS that may occur within a word, and are removed. `_TAG`: comments
-#: and other tags, which become a blank.
+#: `_INLINE_TAG`: tags of HTML and JATS that may be within a word, and are removed. `_TAG`: other
+#: tags and comments, which become a blank.
 _INLINE_TAG = re.compile(
     rb"</?(?:jats:)?(?:b|i|u|s|em|strong|sub|sup|span|font|italic|bold|mark|small|a)(?:\s[^<>]*)?/?>",
     re.I,
@@ -41,14 +41,15 @@ _TAG = re.compile(
     re.I,
 )
 _WWW = re.compile(rb"www\.")
-#: Pattern of an at sign, with the name or the domain that follows.
+#: Pattern of an at sign and of the name or domain after it.
 _AT = re.compile(rb"@(?:[\w\x80-\xff-]+((?:\.[\w\x80-\xff-]+)+)?)?")
-#: Bytes that may precede the at sign of an e-mail address, including the bytes of UTF-8 letters.
+#: Bytes that the part of an e-mail address before the at sign may have. Bytes of UTF-8 letters are
+#: among them.
 _LOCAL = frozenset((ascii_letters + digits + "_.+-").encode()) | {*range(128, 256)}
-#: Maximum number of bytes of an e-mail address before the at sign (RFC 5321).
+#: Maximum number of bytes of the part of an e-mail address before the at sign (RFC 5321).
 _MOST_LOCAL = 64
 _WORDS = frozenset(bytes([byte]) for byte in _LOCAL)
-#: For each kind of removed part, its name in log messages, in the singular and the plural.
+#: For each kind of removed part: its name in log messages, in the singular and in the plural.
 CALLED = {
     "link": ("link", "links"),
     "address": ("e-mail address", "e-mail addresses"),
@@ -61,7 +62,7 @@ CALLED = {
 def plain_texts(
     documents: Iterable[bytes], *, keep_links: bool, left_out: Counter[str]
 ) -> list[bytes]:
-    """Return the texts without HTML, links, e-mail addresses, @names and placeholders.
+    """Return texts without HTML, links, e-mail addresses, @names and placeholders.
 
     Entities become characters; HTML tags, links, e-mail addresses, @names and the RT of a retweet are
     left out; a placeholder for a missing text becomes empty.
@@ -86,9 +87,9 @@ def plain_texts(
         if signs & _GARBLED:
             left_out[GARBLED] += 1
         if signs & AMPERSAND and (plain := _ENTITY.sub(_character, text)) != text:
-            # Decode again, because some texts were encoded twice, such as &amp;lt;
+            # Some texts were encoded twice, as in &amp;lt;, so decode twice.
             text = _ENTITY.sub(_character, plain) if b"&" in plain else plain
-            signs |= AT | LINK | TAG  # Decoded entities may be such signs.
+            signs |= AT | LINK | TAG  # A decoded entity may be one of these signs.
         if signs & TAG and not keep_links and b"<" in text:
             text, n_tags = _INLINE_TAG.subn(b"", text)
             text, n_blocks = _TAG.subn(b" ", text)
@@ -106,7 +107,7 @@ def plain_texts(
 
 
 def without_links(text: str) -> str:
-    """Replace each character of a link, e-mail address, @name or RT by a blank.
+    """Replace links, e-mail addresses, @names and RT by as many blanks as they have characters.
 
     Parameters
     ----------
@@ -130,7 +131,7 @@ def without_links(text: str) -> str:
 
 
 def _spans(text: bytes) -> list[tuple[int, int, str]]:
-    """Return start, end and kind of each link, e-mail address, @name and RT, in order."""
+    """Return start, end and kind of each link, e-mail address, @name and RT in a text, in order."""
     spans: list[tuple[int, int, str]] = []
     if b"://" in text or _WWW.search(text):
         spans = [(*match.span(), "link") for match in _LINK.finditer(text)]
@@ -145,7 +146,7 @@ def _spans(text: bytes) -> list[tuple[int, int, str]]:
             last = links[place][1]
             place += 1
         if place < len(links) and links[place][0] <= at:
-            continue  # The at sign belongs to a link.
+            continue  # this at sign is part of a link
         begin = at
         while begin > last and begin > at - _MOST_LOCAL and text[begin - 1] in _LOCAL:
             begin -= 1
@@ -165,8 +166,8 @@ def _spans(text: bytes) -> list[tuple[int, int, str]]:
 
 
 def _character(match: re.Match[bytes]) -> bytes:
-    """Return the character that an HTML entity stands for, or the entity if it is unknown or NUL."""
-    from html import unescape  # This import loads a table that few corpora need.
+    """Return the character for an HTML entity; an unknown entity or NUL stays an entity."""
+    from html import unescape  # this import loads a large table
 
     entity = match[0].decode("ascii")
     character = unescape(entity)

@@ -1,4 +1,4 @@
-"""Removal of parts that differ between lines of log files: paths, IP addresses and numbers."""
+"""Removal of the variable parts of log lines: paths, IP addresses and numbers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from pysgrld.corpus.deferred import deferred
 
-#: Pattern of each kind of part that is removed, in the order in which the patterns are applied.
+#: Pattern of each kind of part that is removed. Patterns are applied in this order.
 _MASKS = {
     "path": rb"(?<![\w.])(?:[A-Za-z]:\\|~?/|\.{1,2}/)[^\s\"'<>|,;)\]}]*[^\s\"'<>|,;:.)\]}]",
     "IP address": rb"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d+|/\d+)?(?!\w|\.\d)"
@@ -20,10 +20,10 @@ _MASKS = {
     rb"(?![A-Za-z\x80-\xff])",
 }
 _MASKED = tuple((kind, deferred(pattern)) for kind, pattern in _MASKS.items())
-#: `_WORD`: pattern of a word between blanks. `_SIGN`: pattern of the characters without which a word
-#: has no part to remove.
+#: `_WORD`: pattern of a word between blanks. `_SIGN`: pattern of the characters of which every
+#: removed part has at least one.
 _WORD, _SIGN = deferred(rb"\S+"), deferred(rb"[\d/\\]")
-#: For each kind of removed part, its name in log messages, in the singular and the plural.
+#: For each kind of removed part: its name in log messages, in the singular and in the plural.
 CALLED = {
     "path": ("path", "paths"),
     "IP address": ("IP address", "IP addresses"),

@@ -22,28 +22,28 @@ from pysgrld.options.option import Resolved
 from pysgrld.run.machine import check_room_for_thread
 from pysgrld.types import Documents, Int32s, Int64s, Key, Minibatch, Positions
 
-#: Minimum number of documents that are handed over to the training thread at a time.
+#: Minimum number of documents that are passed to the training thread at a time.
 TOGETHER = 64
-#: Seconds between two checks whether training should stop, while it waits for documents.
+#: Seconds between two checks of whether training should stop, while it waits for documents.
 PATIENCE = 0.1
 
 
 class Source(Protocol):
-    """Protocol for a corpus from which minibatches are taken."""
+    """Protocol for a corpus from which documents are read by their ids."""
 
     def take(self, ids: Int64s) -> Documents:
         """Return the documents with the given ids, in the order of the ids."""
 
 
 class Feed(Protocol):
-    """Protocol for a stream of documents, which can be read only once and in order."""
+    """Protocol for a stream of documents, which can be read once and only in order."""
 
     def take(self, n: int) -> Documents:
         """Return the next ``n`` documents, or fewer at the end of the input."""
 
 
 def compact(documents: Documents, doc_ids: Int64s, scale: float) -> Minibatch:
-    """Return a minibatch of documents, with word ids renumbered to the words of the minibatch.
+    """Return a minibatch of documents; its word ids are indices in the list of its distinct words.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def compact(documents: Documents, doc_ids: Int64s, scale: float) -> Minibatch:
 
 
 def hold_out_size(requested: int | float | None, documents: int) -> int:
-    """Return the number of held-out documents, by default 10 % of the documents but at most 1000.
+    """Return the number of held-out documents; the default is 10 %, but at most 1000 documents.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def hold_out_size(requested: int | float | None, documents: int) -> int:
 
 
 def choose_documents(documents: int, size: int, key: Key) -> Int64s:
-    """Draw a simple random sample of documents, without replacement.
+    """Draw a simple random sample of documents without replacement.
 
     A smaller sample with the same key is a subset of every larger sample.
 
@@ -114,7 +114,7 @@ def choose_documents(documents: int, size: int, key: Key) -> Int64s:
 
 
 class Epochs(NamedTuple):
-    """Minibatches of a stored corpus; in each epoch, every document is in one minibatch.
+    """Minibatches of a stored corpus; in each epoch, every document is in exactly one minibatch.
 
     Each epoch is a new random permutation of the training documents. It is split into the minimum
     number of minibatches with at most `size` documents, with sizes that differ by at most one. If
@@ -147,7 +147,7 @@ class Epochs(NamedTuple):
     def of(
         cls, options: Resolved, source: Source, train: Positions, rank: int = 0, ranks: int = 1
     ) -> Epochs:
-        """Create the minibatches with the size, seed and chain of the resolved options."""
+        """Create the minibatches for a run, with the size, seed and chain of its options."""
         size, seed, chain = options.minibatch, options.seed, options.chain
         return cls(source, train, size, seed, chain, rank, ranks)
 
@@ -167,7 +167,7 @@ class Epochs(NamedTuple):
         return max(1, TOGETHER // self.size)
 
     def ids(self, t: int) -> Int64s:
-        """Return the corpus positions of this process's documents in iteration ``t``."""
+        """Return the ids of the documents that this process uses in iteration ``t``."""
         whole = slice_of(range(len(self.train)), t % self.per_epoch, self.per_epoch)
         rank_slice = slice_of(whole, self.rank, self.ranks)
         positions = np.arange(rank_slice.start, rank_slice.stop)
@@ -180,7 +180,7 @@ class Epochs(NamedTuple):
         return self.train[order]
 
     def minibatch(self, t: int) -> Minibatch:
-        """Return the minibatch of iteration ``t``; iterations are counted from 0."""
+        """Return the minibatch of iteration ``t``, counted from 0."""
         ids = self.ids(t)
         whole = slice_of(range(len(self.train)), t % self.per_epoch, self.per_epoch)
         return compact(self.source.take(ids), ids, len(self.train) / len(whole))
@@ -208,7 +208,7 @@ def slice_of(whole: range, rank: int, ranks: int) -> range:
 
 
 def minibatch_words(source: Source, train: Positions) -> Callable[[int, int], int]:
-    """Return a function that counts the distinct words of the first minibatch of a run.
+    """Return a function that counts the distinct words in the first minibatch of a run.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ class FeedPosition(NamedTuple):
 
 
 class OnePass:
-    """Minibatches that are drawn at random from a buffer, which a stream of documents refills.
+    """Minibatches drawn at random from a buffer, which is refilled from a stream of documents.
 
     At first, the buffer has the training documents among the stored first documents of the corpus
     (`head`). Each iteration draws a minibatch from the buffer, and the next documents of the stream
@@ -268,8 +268,8 @@ class OnePass:
         As for `Epochs`.
     """
 
-    #: Number of minibatches that `Ahead` prepares at a time. It is 1, because documents of a stream
-    #: should be used without delay.
+    #: Number of minibatches that `Ahead` prepares at a time: 1, so that documents of a stream are
+    #: used without delay.
     together = 1
 
     def __init__(
@@ -295,11 +295,11 @@ class OnePass:
 
     @property
     def per_epoch(self) -> int:
-        """Number of minibatches in a pass over D documents."""
+        """Number of minibatches that have D documents together."""
         return -(-self.documents // self.size)
 
     def minibatch(self, t: int) -> Minibatch | None:
-        """Return the minibatch of iteration ``t``, or None at the end of the corpus.
+        """Return the minibatch of iteration ``t``, or None if the buffer is empty.
 
         Raises
         ------
@@ -335,7 +335,7 @@ class OnePass:
         return self._positions[t]
 
     def _draw(self) -> list[tuple[int, Int32s, Int32s]]:
-        """Draw documents for the next minibatch from the buffer, and refill the buffer."""
+        """Draw the documents of the next minibatch from the buffer, and refill the buffer."""
         buffer, t = self._buffer, self._next
         size = min(self.size, len(buffer))
         order = core.permute(
@@ -359,7 +359,7 @@ class OnePass:
 
 
 def _rows(documents: Documents) -> list[tuple[Int32s, Int32s]]:
-    """Return a list with a copy of the word ids and counts of each document."""
+    """Return a list with copies of the word ids and the counts of each document."""
     return [
         (documents.indices[a:b].copy(), documents.counts[a:b].copy())
         for a, b in itertools.pairwise(documents.indptr.tolist())
@@ -367,7 +367,7 @@ def _rows(documents: Documents) -> list[tuple[Int32s, Int32s]]:
 
 
 class WholeCorpus(NamedTuple):
-    """Training documents in memory; the minibatch of every iteration has all documents.
+    """Training documents in memory; every minibatch has all of them.
 
     Attributes
     ----------
@@ -406,16 +406,16 @@ class WholeCorpus(NamedTuple):
         return self.batch
 
 
-#: Source of the minibatches on which a chain is trained; each iteration uses one minibatch.
+#: Minibatches on which a chain is trained, one in each iteration.
 Minibatches = Epochs | OnePass | WholeCorpus
 
-#: Pair of the iteration of the first minibatch, and consecutive minibatches. None follows the last
-#: minibatch of a stream.
+#: Pair of an iteration and the minibatches from this iteration on. None after the last minibatch
+#: marks the end of a stream.
 _Batches = tuple[int, list[Minibatch | None]]
 
 
 class Ahead:
-    """Minibatches that are prepared on another thread before they are needed.
+    """Minibatches that a separate thread prepares before they are needed.
 
     The thread changes only the time at which minibatches are ready, never their content. Small
     minibatches are prepared several at a time, because handing over a minibatch to another thread
@@ -431,8 +431,8 @@ class Ahead:
     def __init__(self, stream: Minibatches, waiting: Callable[[], None] = lambda: None) -> None:
         self.stream, self.waiting = stream, waiting
         self._thread = ThreadPoolExecutor(1, "minibatch")
-        # True if no thread could be started, so that minibatches are prepared on the calling
-        # thread.
+        # True if minibatches are prepared on the calling thread, because no other thread could be
+        # started.
         self._alone: bool | None = None
         self._ready: _Batches = 0, []
         self._next: tuple[int, Future[_Batches]] | None = None
@@ -463,7 +463,7 @@ class Ahead:
         return batches[t - first]
 
     def _prepare(self, t: int) -> _Batches:
-        """Return ``t`` and up to ``together`` consecutive minibatches, from minibatch ``t`` on.
+        """Prepare up to ``together`` consecutive minibatches; return ``t`` and these minibatches.
 
         An error in a later minibatch is raised only when that minibatch is requested.
         """
@@ -474,6 +474,6 @@ class Ahead:
         return t, batches
 
     def close(self) -> None:
-        """End the thread, and stop calling `waiting`."""
+        """End the thread; `waiting` is not called after that."""
         self._thread.shutdown(wait=False, cancel_futures=True)
         self._next, self.waiting = None, lambda: None

@@ -39,16 +39,17 @@ from pysgrld.errors import IGNORED, CorpusError, Interrupted, Log, Message, Seve
 from pysgrld.options.paths import is_folder, is_stream
 from pysgrld.types import Documents, Int64s
 
-#: Name in ``meta.json`` under which documents without words are counted.
+#: Reason in ``meta.json`` for which documents without known words are counted as skipped.
 EMPTY = "no known word"
-#: Name in ``meta.json`` of the count of documents that repeat others or have another language.
+#: Reason in ``meta.json`` for which documents are counted that repeat others or have another
+#: language.
 UNWANTED = "repeated, or in another language"
-#: A corpus with at most `FEW` documents of at least `LONG` tokens on average is a corpus of books,
-#: which should be split into pieces.
+#: A corpus counts as a corpus of books, to be split into pieces, if it has at most `FEW` documents
+#: with at least `LONG` tokens on average.
 FEW, LONG = 20, 2000
-#: If more than this fraction of the tokens are numbers, which are left out, the user is warned.
+#: The user is warned if more than this fraction of the tokens are numbers, which are left out.
 MOSTLY = 0.5
-#: Number of seconds between two records of the progress, from which reading can resume.
+#: Number of seconds between two records of the progress.
 NOTE_EVERY = 30.0
 
 
@@ -64,7 +65,7 @@ def open_corpus(
     notify: Callable[[ReadingProgress], None] | None = None,
     log: Log | None = None,
 ) -> Corpus:
-    """Convert inputs to one stored corpus, and open it.
+    """Convert inputs to a single stored corpus, and open the corpus.
 
     A single folder written by ``sgmc corpus build`` is opened in place, unless an option changes its
     vocabulary. Any other input is read once and written to ``store``, which is renamed into place
@@ -123,7 +124,7 @@ def open_corpus(
     check_inputs(inputs)
     read_by = recipe(options)
     identity = read_by | {"inputs": [look(path) for path in inputs]}
-    # A pipe cannot be read again, so that an interrupted reading cannot resume.
+    # A pipe cannot be read again, so an interrupted reading of a pipe cannot resume.
     resumable = resumable and all(not is_stream(path) for path in inputs)
     options = resolve_document_is(inputs, options)
     with work_folder(Path(store), identity if resumable else None) as work:
@@ -161,7 +162,7 @@ def open_corpus(
 
 
 class Meter:
-    """Counter of the bytes read, which reports progress as a part of the total size of all files.
+    """Counter of the bytes read, which reports progress as a fraction of the inputs' total size.
 
     Parameters
     ----------
@@ -203,7 +204,7 @@ def numbered(
     wanted: Wish | None = None,
     order: bool = False,
 ) -> Generator[tuple[Step, Documents | None], None, None]:
-    """Read inputs; yield each step of reading, together with its documents as word ids.
+    """Read inputs in steps; yield each step, and the word ids and counts of its documents.
 
     Parameters
     ----------
@@ -232,7 +233,7 @@ def numbered(
 
 
 class CorpusBuilder:
-    """Writer that stores documents while inputs are read, and completes the corpus at the end.
+    """Builder of a corpus: it stores documents while inputs are read, and then the vocabulary.
 
     Parameters
     ----------
@@ -243,15 +244,15 @@ class CorpusBuilder:
     def __init__(self, lexicon: Lexicon, work: WorkFolder) -> None:
         self.lexicon, self.work = lexicon, work
         self.log, self.options = lexicon.log, lexicon.options
-        # The stop words are read here, so that a missing list is reported before reading inputs.
+        # Stop words are read first, so that a missing list is reported before inputs are read.
         self.stop = {b: stop_words(Rules.of(self.options, b).stop_words) for b in (False, True)}
         self.done = 0, 0  # numbers of the next step: of its input, and of the step within it
         # Number of documents with each word, and number of tokens of each word.
         self.known = np.zeros(0, np.int64), np.zeros(0, np.int64)
         self.words_noted = 0
-        self.sources: list[dict[str, Any]] = []  # Records of the inputs that were read completely.
+        self.sources: list[dict[str, Any]] = []  # records of the inputs that were read completely
         self.base = 0  # number of documents in earlier inputs, including omitted documents
-        self.placed = True  # False if documents were omitted and their positions are unknown.
+        self.placed = True  # False if documents were omitted at unknown positions
         self.collector = DetailsCollector(
             work.folder / ABOUT,
             texts=self.options.keep_text != "none",
@@ -265,7 +266,7 @@ class CorpusBuilder:
             self.metadata = Metadata(self.options.metadata, self.options, folder, self.log)
         if (record := work.record) is None:
             self.writer = work.writer("read")
-        else:  # An interrupted reading resumes from its record.
+        else:  # an interrupted reading resumes
             self.done = record["done"][0], record["done"][1]
             self.sources = record["sources"]
             self.words_noted, self.base = record["words"], record["base"]
@@ -280,7 +281,8 @@ class CorpusBuilder:
 
     def add(self, step: Step) -> None:
         """Add the documents of a step of reading to the corpus."""
-        # When reading resumes, the heading of its input comes again and must not count twice.
+        # After resuming, the heading of the current input is yielded again, and must not count
+        # twice.
         new = (step.input, step.number) >= self.done
         if step.skipped:
             self.placed = False
@@ -303,7 +305,7 @@ class CorpusBuilder:
             self.collector.add(step.about, self.base)
 
     def note(self) -> None:
-        """Record the progress of reading on disk, so that another process can resume the reading."""
+        """Record the progress of reading on disk, so that another process can resume."""
         words = self.lexicon.dictionary.words(self.words_noted)
         self.words_noted += len(words)
         record = {
@@ -376,7 +378,7 @@ class CorpusBuilder:
                 self.options.for_documents(), rules, self.stop[built], text=lexicon.kind == "text"
             ),
         }
-        if shard:  # The same column may have texts in other shards, so no kind is declared.
+        if shard:  # other shards may have texts in a column of numbers
             self.collector.rules = replace(self.collector.rules, share=1.0)
         parts = write_about(
             self.collector,
@@ -384,7 +386,7 @@ class CorpusBuilder:
             stays,
             self.log,
             None if self.metadata is None else self.metadata.sources,
-            # Documents that are read for a run may lack fields that its training documents have.
+            # Documents that are read for a run may lack fields of the run's corpus.
             asked_fields(self.options) if lexicon.match is None and not shard else {},
             read=self.base if whole and self.placed else None,
         )
@@ -394,7 +396,7 @@ class CorpusBuilder:
     def _cut(
         self, words: list[str], tokens: Int64s, rules: Rules, *, several: bool
     ) -> Message | None:
-        """Return a message on the stop words and the segmentation of the text; None if not needed.
+        """Return a message on stop words and segmentation; None if the user needs no message.
 
         With several languages, the stop words were already reported together with the languages.
         """
@@ -417,7 +419,7 @@ class CorpusBuilder:
     def _second(
         self, words: list[str], built: bool, rules: Rules
     ) -> tuple[Writer, list[str], dict[str, int], Stays]:
-        """Choose the vocabulary, and write the documents again with only the words of the vocabulary."""
+        """Choose the vocabulary, and write all documents again without the words it leaves out."""
         lexicon = self.lexicon
         counts = tuple(grown(array, len(words))[: len(words)] for array in self.known)
         surveyed = Survey(None)
@@ -431,7 +433,7 @@ class CorpusBuilder:
                 rules.stop_words,
                 self.log,
             )
-        staying = surveyed.stays  # True for the documents that the survey keeps
+        staying = surveyed.stays  # True for the documents that stay
         if staying is not None:
             counts = np.zeros(len(words), np.int64), np.zeros(len(words), np.int64)
             for block in _some(self.writer.blocks(), staying):
@@ -464,7 +466,7 @@ class CorpusBuilder:
                 + " (--numbers keep keeps them; 'sgmc corpus words' lists removed words)",
                 Severity.WARNING if is_most else Severity.NOTE,
             )
-        # Sort column numbers, because the order in which they first occurred is arbitrary.
+        # Column numbers are sorted, because they have no natural order of first occurrence.
         if lexicon.numbers:
             kept_ids = kept_ids[
                 np.argsort([int(words[i]) for i in kept_ids.tolist()], kind="stable")
@@ -513,7 +515,7 @@ class CorpusBuilder:
 
 
 def _some(blocks: Iterable[Documents], stays: Stays) -> Iterator[Documents]:
-    """Yield blocks of documents, without the documents for which ``stays`` is False."""
+    """Yield blocks of documents; leave out the documents for which ``stays`` is False."""
     first = 0
     for block in blocks:
         yield block.take(np.flatnonzero(stays[first : first + len(block)]))
@@ -521,7 +523,7 @@ def _some(blocks: Iterable[Documents], stays: Stays) -> Iterator[Documents]:
 
 
 def asked_fields(options: CorpusOptions) -> dict[str, tuple[tuple[str, str], str]]:
-    """Return the column (role and name) and the option of each field that the user named."""
+    """Map each field that the user named to its column (role and name) and its option."""
     fields = WantedFields.of(options, metadata=options.metadata is not None)
     options_by_field = {name: ((COLUMN, name), "--meta-field") for name in fields.columns}
     if options.id_field is not None:
@@ -532,7 +534,7 @@ def asked_fields(options: CorpusOptions) -> dict[str, tuple[tuple[str, str], str
 
 
 def say_left_out(lexicon: Lexicon, tokens: int) -> None:
-    """Log which documents and parts of texts were left out of a corpus with `tokens` tokens."""
+    """Log which documents and parts of texts were left out; the corpus has `tokens` tokens."""
     if lexicon.options.chunk:
         whole = plural(lexicon.cut, "long document")
         pieces = f"{plural(lexicon.pieces, 'piece')} of about {lexicon.options.chunk:,} words"
@@ -564,7 +566,8 @@ def say_left_out(lexicon: Lexicon, tokens: int) -> None:
     if lexicon.unknown:
         total = plural(lexicon.unknown + tokens, "token")
         where = "in the vocabulary"
-        if lexicon.match is not None:  # Stop words count as unknown words, too.
+        # Stop words are not in the vocabulary either, and so count as unknown words.
+        if lexicon.match is not None:
             n_words = plural(len(lexicon.match), "word")
             where = (
                 f"among the {n_words} of the run's vocabulary (stop words and rare words are "
@@ -574,7 +577,7 @@ def say_left_out(lexicon: Lexicon, tokens: int) -> None:
 
 
 def grown(array: Int64s, size: int) -> Int64s:
-    """Return an array with at least `size` values, enlarged at least twofold if it is too small.
+    """Return an array of at least `size` values, which is at least doubled if it has to grow.
 
     Parameters
     ----------

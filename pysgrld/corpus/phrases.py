@@ -1,4 +1,4 @@
-"""Detection of phrases: words that follow each other far more often than by chance."""
+"""Detection of phrases: words that follow each other much more often than by chance."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ from pysgrld.errors import CorpusError, Log, Severity, UsageError, no_log, plura
 from pysgrld.options.paths import is_stream
 from pysgrld.types import Int64s
 
-#: `LEAST_NPMI`: minimum normalised pointwise mutual information of the parts of a phrase.
-#: `LEAST_COUNT`: minimum number of occurrences of a phrase.
+#: `LEAST_NPMI`: minimum normalised pointwise mutual information of a phrase's parts. `LEAST_COUNT`:
+#: minimum number of occurrences of a phrase.
 LEAST_NPMI, LEAST_COUNT = 0.5, 20
-#: Maximum number of different pairs of words in memory, where they take 128 MB.
+#: Maximum number of different pairs of words that are counted in memory (128 MB).
 MOST_PAIRS = 1 << 22
-#: If rare pairs were dropped, counts may be too low. A possible error of at least this is reported.
+#: Counts are too low if rare pairs were dropped. The user is warned if the error may be at least
+#: this number.
 EXACT_ENOUGH = 5
 
 
 class Phrase(NamedTuple):
-    """A phrase of two or three words, with its number of occurrences.
+    """A phrase of two or three words, with the number of its occurrences.
 
     Attributes
     ----------
@@ -59,7 +60,7 @@ def find_phrases(
     notify: Callable[[ReadingProgress], None],
     log: Log,
 ) -> list[Phrase]:
-    """Find phrases of two words, and phrases of three words that contain a phrase of two words.
+    """Find phrases of two words, and phrases that consist of such a phrase and a third word.
 
     Inputs are read twice. Only words of the same sentence are neighbours; stop words are ignored.
 
@@ -118,7 +119,7 @@ def _pairs(
     notify: Callable[[ReadingProgress], None],
     log: Log,
 ) -> list[Phrase]:
-    """Return the phrases of two words in the inputs or, given ``phrases``, of phrase and word."""
+    """Return the phrases of two words; if ``phrases`` is given, the phrases of three words."""
     words, pairs = Dictionary(), Pairs(MOST_PAIRS)
     counts: Int64s = np.zeros(0, np.int64)
     tokens = 0
@@ -169,7 +170,7 @@ def _pairs(
 
 
 def lines(phrases: Iterable[Phrase], given: str) -> str:
-    """Format phrases as a file for the option ``--phrases``.
+    """Format phrases as lines of a file for the option ``--phrases``.
 
     Each line has a phrase, its number of occurrences and its NPMI, separated by tabs.
 

@@ -1,4 +1,4 @@
-"""Iterators that compute their next items on other threads while the current item is used.
+"""Iterators that compute the next items on other threads while the caller uses an item.
 
 Threads change only the time at which a result is ready, never its value. For any number of threads,
 results come in the order of their items, and an error is raised after the results of all earlier
@@ -19,7 +19,7 @@ from pysgrld.run.machine import check_room_for_thread
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-#: Seconds between two checks whether to stop, while waiting for an item.
+#: Seconds between two checks of whether to stop while waiting for an item.
 PATIENCE = 0.1
 
 
@@ -66,12 +66,12 @@ def run_ahead(
             if close := getattr(items, "close", None):
                 close()
 
-    # The thread is a daemon, because it may wait forever for data from a pipe without a writer.
+    # The thread is a daemon, because it may wait without end for a pipe that has no writer.
     thread = threading.Thread(target=work, name="reading", daemon=True)
     try:
         check_room_for_thread()
         thread.start()
-    except RuntimeError:  # If no thread can be started, items are computed on the calling thread.
+    except RuntimeError:  # no thread can be started: compute items here
         yield from items
         return
     try:
@@ -89,8 +89,8 @@ def run_ahead(
                 return
     finally:
         unwanted.set()
-        # Wait briefly, so that the thread can close its files. It cannot close them while it waits
-        # for a pipe.
+        # Wait briefly for the thread to close its files. While it waits for a pipe it cannot close
+        # them.
         thread.join(timeout=2 * PATIENCE)
 
 
@@ -100,7 +100,7 @@ def map_in_order(
     workers: int,
     waiting: Callable[[], None],
 ) -> Generator[Result, None, None]:
-    """Apply a function to items on several threads, and yield the results in the order of the items.
+    """Apply a function to items on several threads, and yield the results in order.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def map_in_order(
 def submitted(
     pool: ThreadPoolExecutor, function: Callable[[Item], Result], item: Item
 ) -> Future[Result]:
-    """Call a function on a thread of a pool, or on the calling thread if no thread can be started."""
+    """Call a function on a thread of a pool, or at once if no thread can be started."""
     try:
         check_room_for_thread()
         return pool.submit(function, item)

@@ -17,19 +17,21 @@ from pysgrld.corpus.reading import CorpusOptions, ReadingProgress
 from pysgrld.errors import CorpusError, Log, Severity
 from pysgrld.options.spelling import fold
 
-#: A name must occur at least this number of times within sentences, not as the first word.
+#: A word is a name only if it occurs at least this number of times within sentences, that is, not
+#: as their first word.
 LEAST_COUNT = 10
-#: A name must have a capital letter in at least this fraction of its occurrences within sentences.
+#: A word is a name only if at least this fraction of its occurrences within sentences have a
+#: capital letter.
 LEAST_CAPITAL = 0.9
-#: If more than this fraction of all words within sentences have a capital letter, as in German, a
-#: capital letter does not mark a name, and the user is warned.
+#: If more than this fraction of all words within sentences have a capital letter, as in German,
+#: capital letters do not mark names, and the user is warned.
 _MOST_CAPITAL = 0.2
-#: Pattern of the gap before a word within a sentence; the word is group 1.
+#: Pattern of the characters between two words of a sentence; group 1 is the second word.
 _WITHIN = re.compile(r"(?<=[^\W\d_])(?:[,;:]?[^\S\n]+|[,;:]?\n(?=[^\W\d_]))(?=([^\W\d_]{2,}))")
 
 
 class ProperName(NamedTuple):
-    """A word that is taken for a proper name.
+    """A word that counts as a proper name, because it usually has a capital letter.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Options for reading a corpus, and reports of the progress; this module does not need NumPy."""
+"""Options for reading a corpus, and types for progress reports; this module imports no NumPy."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from pysgrld.errors import Severity, UsageError
 from pysgrld.options import parse
 from pysgrld.options.spelling import BUILT_IN
 
-#: Default values of options that apply if a vocabulary is built from the texts of a corpus.
+#: Defaults of the options for choosing a vocabulary, if it is chosen from the texts of a corpus.
 BUILT_MIN_DF, BUILT_MAX_DF, BUILT_MAX_VOCAB, BUILT_STOP_WORDS = 2, 0.5, 100_000, "english"
 BUILT_NUMBERS = "years"
-#: `AUTO`: value of an option for which the inputs decide. `USUAL_TEXT_FIELD`: usual name of the field
-#: that has the text.
+#: `AUTO`: value of an option that is decided by the inputs. `USUAL_TEXT_FIELD`: usual name of the
+#: text field.
 AUTO, USUAL_TEXT_FIELD = "auto", "text"
-#: Names of two columns that are added by default: the folder of a document's file within its input,
-#: and the year in the name of the file.
+#: Names of two columns that are added by default: the folder of a document's file, and the year in
+#: the file's name.
 FOLDER, YEAR = "folder", "year"
-#: Default of the maximum total size in bytes of the compressed texts in a corpus.
+#: Default of the maximum size in bytes of a corpus's compressed texts together.
 AUTO_TEXT = 256 * 2**20
-#: Description of the built-in tokeniser, which corpora record instead of a token pattern.
+#: Text that a corpus records as its token pattern if the built-in tokeniser was used.
 BUILT_PATTERN = f"{BUILT_IN}words of two characters or more, Han by pairs, kana by syllabary"
 
 
 def is_built_pattern(recorded: str | None) -> bool:
-    """Return True if a recorded token pattern stands for the built-in tokeniser of any version.
+    """Return True if a recorded token pattern stands for the built-in tokeniser, in any version.
 
     Parameters
     ----------
@@ -43,23 +43,23 @@ def is_built_pattern(recorded: str | None) -> bool:
 
 
 #: `OF_WORDS`: key under which a corpus of counts records whether its words are column numbers
-#: (`NUMBERED`) or words from a vocabulary (`NAMED_WORDS`).
+#: (`NUMBERED`) or are named by a vocabulary (`NAMED_WORDS`).
 OF_WORDS, NUMBERED, NAMED_WORDS = "words", "numbered", "named"
-#: Recorded origin of a vocabulary that consists of column numbers.
+#: Recorded origin of a vocabulary in which words are column numbers.
 NUMBERS = "numbers"
-#: Options that a corpus records because they determine how text is divided into documents.
+#: Options that a corpus records because they determine the documents into which text is divided.
 OF_TEXT = ("document-is", "chunk", "encoding")
-#: Key under which a corpus records whether links count as words. Corpora without this key are older,
-#: and in them links count as words.
+#: Key under which a corpus records whether links count as words. Older corpora lack the key; in
+#: them, links count as words.
 KEEP_LINKS = "keep-links"
-#: Options that a corpus records because they determine how tables become documents.
+#: Options that a corpus records because they determine which documents are made from tables.
 OF_TABLES = (
     *("text-field", "id-field", "header-line", "quote", "sheet"),
     *("missing", "date-format"),
 )
 #: Options that a corpus records so that further texts can be read in the same way.
 _AS_READ = (*OF_TEXT, "token-pattern", "segment", "phrases", KEEP_LINKS, "mask", *OF_TABLES)
-#: Types of the values of reading options in the records of corpora and runs.
+#: Types of the values of reading options, as corpora and runs record them.
 READING: dict[str, Any] = {
     **dict.fromkeys(("document-is", "encoding", "numbers", "token-pattern", "segment"), str | None),
     **dict.fromkeys(("text-field", "id-field", "quote", "sheet", OF_WORDS), str | None),
@@ -251,7 +251,7 @@ class CorpusOptions:
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Self:
-        """Create reading options from a mapping of command-line names; None stands for the default."""
+        """Create options from a mapping by command-line names; None stands for the default."""
         named = {f.name: values.get(f.name.replace("_", "-")) for f in fields(cls)}
         if named["phrases"] is not None:
             named["phrases"] = tuple(named["phrases"])
@@ -264,7 +264,7 @@ class CorpusOptions:
         given: Mapping[str, Any],
         usual: Container[str] = frozenset(),
     ) -> CorpusOptions:
-        """Return options that read new documents in the same way as the corpus was read.
+        """Return options that read new documents as the documents of a corpus were read.
 
         Options given by the user take precedence over the record, and the record over defaults.
 
@@ -280,12 +280,12 @@ class CorpusOptions:
         recorded_values = {
             name: recorded[name] for name in _AS_READ if recorded.get(name) is not None
         }
-        # The corpus was written by an older version, in which links counted as words.
+        # Such a record was written by an older version, in which links counted as words.
         if "token-pattern" in recorded and KEEP_LINKS not in recorded:
             recorded_values[KEEP_LINKS] = True
         if is_built_pattern(recorded_values.get("token-pattern")):
             del recorded_values["token-pattern"]
-        # The usual name is recorded even if the inputs have no fields.
+        # This name is recorded even if the inputs have no fields.
         if recorded_values.get("text-field") == USUAL_TEXT_FIELD:
             del recorded_values["text-field"]
         explicit = {
@@ -294,7 +294,7 @@ class CorpusOptions:
             if value not in (None, "auto") and name not in usual
         }
         numbered = None
-        # Only texts are recorded with a token pattern.
+        # A token pattern is recorded for texts only.
         if OF_WORDS in recorded or "token-pattern" in recorded:
             numbered = recorded.get(OF_WORDS) == NUMBERED
         options = cls.from_values({**given, **recorded_values, **explicit}).for_known_words()
@@ -303,17 +303,17 @@ class CorpusOptions:
 
     @classmethod
     def among(cls, names: Iterable[str]) -> bool:
-        """Return True if any of the given command-line names is the name of a reading option."""
+        """Return True if any name in ``names`` is the command-line name of a reading option."""
         return not {f.name.replace("_", "-") for f in fields(cls)}.isdisjoint(names)
 
     def for_documents(self) -> CorpusOptions:
-        """Return the options for reading documents, without options that apply to a metadata file."""
+        """Return the options for documents; options that apply to the metadata file are reset."""
         if self.metadata is None:
             return self
         return replace(self, header_line=None, quote="auto", sheet=None)
 
     def for_known_words(self) -> CorpusOptions:
-        """Return the options for reading only the counts of the words in a fixed vocabulary."""
+        """Return options that only count the words of a fixed vocabulary in texts."""
         return replace(
             self,
             vocab=None,
@@ -345,25 +345,25 @@ class CorpusOptions:
 
     @property
     def cuts(self) -> str | None:
-        """Language that a library segments into words, or None for the built-in tokeniser."""
+        """Language for which a library segments text, or None with the built-in tokeniser."""
         return None if self.segment == "none" else self.segment
 
     @property
     def text_limit(self) -> int | None:
-        """Maximum total size in bytes of the compressed texts in the corpus, or None if unlimited."""
+        """Maximum size in bytes of the corpus's compressed texts together, or None if unlimited."""
         if isinstance(self.keep_text, int):
             return self.keep_text
         return None if self.keep_text == "all" else AUTO_TEXT
 
     @property
     def prunes(self) -> bool:
-        """True if the user gave an option that removes words even from a given vocabulary."""
+        """True if the user set an option that removes words even from a given vocabulary."""
         by_words = [self.stop_words not in (None, "none"), self.numbers not in (None, "keep")]
         return any(by_words) or bool(self.max_vocab or self.min_df or self.max_df)
 
 
 class ReadingProgress(NamedTuple):
-    """Number of bytes and documents of a corpus that were read so far.
+    """Numbers of bytes and documents of a corpus that were read so far.
 
     Attributes
     ----------
@@ -391,7 +391,7 @@ class Listener(Protocol):
 
 
 def compiled_pattern(pattern: str | None) -> re.Pattern[str] | None:
-    """Compile the user's token pattern; return None if there is none, to use the built-in tokeniser.
+    """Compile the user's token pattern; return None if the built-in tokeniser is to be used.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Detection of documents that repeat another document, exactly or except for a few words.
+"""Detection of documents that equal another document, or differ from it in only a few words.
 
 Near duplicates are found by MinHash with one permutation: the words of a document fall into bins by
 their hash, and each bin keeps its minimum hash. The fraction of bins with equal minima estimates
@@ -15,17 +15,18 @@ import numpy.typing as npt
 
 from pysgrld.types import Documents, Int64s
 
-#: `_BINS`: number of hash bins of a document. `_BAND`: number of consecutive bins in a band.
+#: `_BINS`: number of hash values (bins) of a document. `_BAND`: number of consecutive bins that
+#: form a band.
 _BINS, _BAND = 32, 4
-#: Documents are similar if at least the fraction `_ALIKE` of their hash bins are equal. Documents
-#: with fewer than `_WORDS` distinct words are compared for equality only.
+#: Documents are similar if at least the fraction `_ALIKE` of their bins are equal. Documents with
+#: fewer than `_WORDS` distinct words are only compared for equality.
 _ALIKE, _WORDS = 0.8, 8
 _NONE = np.uint32(2**32 - 1)
 _Hashes = npt.NDArray[np.uint64]
 
 
 def _mixed(x: Any) -> _Hashes:
-    """Return a 64-bit hash of each number, by the finaliser of SplitMix64."""
+    """Return a 64-bit hash of each number, computed by the finaliser of SplitMix64."""
     with np.errstate(over="ignore"):
         z = np.asarray(x, np.uint64) + np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -35,7 +36,7 @@ def _mixed(x: Any) -> _Hashes:
 
 
 class Sketches:
-    """Hash values that stand for documents in comparisons: 136 bytes for each document."""
+    """Hash values of documents by which the documents are compared: 136 bytes for each document."""
 
     def __init__(self) -> None:
         self._digests: list[_Hashes] = []
@@ -57,7 +58,7 @@ class Sketches:
         self._bins.append(bins)
 
     def groups(self) -> tuple[Int64s, Int64s]:
-        """Group documents by equal word counts, and by similar word counts; return two arrays.
+        """Return groups of documents with equal, and with similar, word counts, as two arrays.
 
         For each document, the first array has the position of the first document with equal word
         counts, and the second array the position of the first document of its group of similar

@@ -1,4 +1,4 @@
-"""Segmentation of text into words, by optional libraries that may also give dictionary forms.
+"""Segmentation of text into words by optional libraries, which may also give dictionary forms.
 
 Chinese is segmented by jieba, which knows simplified characters; OpenCC first converts traditional
 characters. Japanese is segmented by SudachiPy and Korean by Kiwi. These libraries also give
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from pysgrld.errors import MissingInputError
 from pysgrld.options.spelling import visible, word_pattern
 
-#: Pattern of a word in segmented text, in which blanks separate words.
+#: Pattern of a word in segmented text, which has blanks between words.
 BETWEEN_BLANKS = re.compile(r"\S+")
 #: Parts of speech of the Korean words that are kept: nouns, verbs, adjectives, roots, and words in
 #: Latin letters or Chinese characters.
@@ -65,7 +65,7 @@ class Segmenter(NamedTuple):
 
     @property
     def called(self) -> str:
-        """Name and version of the library."""
+        """Name and version of the library that segments text."""
         from importlib import metadata
 
         return f"{self.packages[0]} {metadata.version(self.packages[0])}"
@@ -89,10 +89,11 @@ def _chinese(simplified: bool) -> Cut:
 def _japanese() -> Cut:
     sudachi = import_module("sudachipy")
     book = sudachi.Dictionary(dict="core")
-    # Old versions of the library have only `create`.
+    # Old versions of the library lack `tokenizer`.
     make = getattr(book, "tokenizer", None) or book.create
     tokenizer, mode = make(), sudachi.SplitMode.B
-    # Maximum number of characters of a part, because the library limits the bytes of a text.
+    # Maximum number of characters that are segmented at a time; the library limits the bytes of a
+    # text.
     most = 10_000
 
     def cut(text: str) -> Iterator[str]:
@@ -113,7 +114,7 @@ def _korean() -> Cut:
 
     def cut(text: str) -> Iterator[str]:
         for morpheme in kiwi.tokenize(text):
-            # The tags of irregular verbs have a suffix.
+            # tags of irregular verbs have a suffix
             if morpheme.tag.partition("-")[0] in _KOREAN:
                 yield morpheme.lemma
 
@@ -157,8 +158,8 @@ SEGMENTERS = {
     "thai": Segmenter("thai", ("pythainlp",), _thai),
     **{language: _with_blanks(language, code) for language, code in _CODES.items()},
 }
-#: Lock for segmenting one text at a time. Some of the libraries are not thread-safe, and all of
-#: them hold the interpreter's lock anyway.
+#: Lock, so that texts are segmented one at a time. Some libraries are not thread-safe, and all of
+#: them keep Python's global lock, so threads would gain nothing.
 _ONE = threading.Lock()
 
 
@@ -175,7 +176,7 @@ def _made(name: str) -> Cut:
 
 
 def segmented(documents: list[bytes], name: str) -> list[bytes]:
-    """Segment documents, and return each document's words joined by blanks.
+    """Segment documents; return the words of each document, joined by blanks.
 
     A word has at least two characters, except for Japanese nouns, which may have one. A text that
     is not UTF-8, or has a NUL, stays unchanged and is reported later.
@@ -203,7 +204,7 @@ def segmented(documents: list[bytes], name: str) -> list[bytes]:
                 forms.append(document)
                 continue
             words = (word.strip() for word in cut(visible(text)))
-            # A Japanese noun may be a single character, but not a Latin letter.
+            # A Japanese noun may be a single character, unless that is a Latin letter.
             alone = name == "japanese"
             parts_kept = (
                 w

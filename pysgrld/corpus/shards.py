@@ -1,4 +1,4 @@
-"""Building the shards (parts) of a corpus by independent processes, and merging the shards.
+"""Building of the shards (parts) of a corpus by independent processes, and merging of shards.
 
 The folder ``NAME.shards``, next to the corpus ``NAME``, contains a plan, which the first process writes,
 and a stored corpus for each complete shard. The merged corpus is the corpus that one process would
@@ -57,7 +57,7 @@ _TYPES = {
 
 
 def shards_of(place: Path) -> Path:
-    """Return the folder that contains the shards of a corpus.
+    """Return the path of the folder that contains the shards of a corpus.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def build_shard(
     threads: int,
     listener: Listener,
 ) -> Corpus:
-    """Build one of N shards of a corpus, with about 1/N of the inputs.
+    """Build one of N shards of a corpus, from about 1/N of the bytes of the inputs.
 
     A shard consists of consecutive inputs with about 1/N of all bytes, by the sizes at the first
     build. A shard that exists already is opened, unless it is damaged or its inputs have changed: it
@@ -116,7 +116,7 @@ def build_shard(
         {"name": record["name"], "files": [list(file) for file in _files(record)]}
         for record in map(look, inputs)
     ]
-    # The first process writes the plan to disk; each other process compares its plan with it.
+    # The first process writes the plan to disk. The other processes compare their plans with it.
     plan = {"shards": n_shards, "inputs": records} | recipe(options)
     path, text = folder / _PLAN, json.dumps(plan, indent=1).encode() + b"\n"
     with convert_write_errors(folder):
@@ -132,7 +132,7 @@ def build_shard(
         temporary = folder / temporary_name("plan")
         with convert_write_errors(path):
             write_new(temporary, [text], "shards")
-            # Another process may have written the plan first.
+            # another process may have written the plan in the meantime
             with contextlib.suppress(FileExistsError):
                 path.hardlink_to(temporary)
             temporary.unlink()
@@ -213,7 +213,7 @@ def _change(shard: Corpus, inputs: Sequence[str], options: CorpusOptions) -> str
 
 
 def check_shards(inputs: Sequence[str], options: CorpusOptions, n_shards: int) -> None:
-    """Check that a corpus with these inputs and options can be built as shards.
+    """Raise an error unless a corpus with these inputs and options can be built as shards.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ def check_shards(inputs: Sequence[str], options: CorpusOptions, n_shards: int) -
 
 
 def cuts(sizes: Sequence[int], shards: int) -> list[tuple[int, int]]:
-    """Split a sequence of inputs into parts of similar size in bytes, none of which is empty.
+    """Split inputs into consecutive parts of similar size in bytes; no part is empty.
 
     Parameters
     ----------
@@ -278,7 +278,9 @@ def cuts(sizes: Sequence[int], shards: int) -> list[tuple[int, int]]:
         target = ends[-1] * i / shards
         after = int(np.searchsorted(ends, target))
         if after < len(sizes) and ends[after] - target < sizes[after] / 2:
-            after += 1  # More than half of the input is before the ideal end, so it is included.
+            # The larger part of this input lies before the ideal end of the shard, so the shard
+            # includes it.
+            after += 1
         bounds.append(min(max(after, bounds[-1] + 1), len(sizes) - (shards - i)))
     return list(itertools.pairwise([*bounds, len(sizes)]))
 
@@ -288,7 +290,7 @@ def _name(number: int, n_shards: int) -> str:
 
 
 def merge(place: Path, listener: Listener) -> Corpus:
-    """Merge all shards of a corpus into the corpus that a single process would have written.
+    """Merge all shards to the corpus that a single process would have built.
 
     If the texts exceed the limit of ``--keep-text``, a uniform sample of them is kept, which differs
     from the sample that a single process would keep. The shards are not removed.
@@ -352,7 +354,7 @@ def merge(place: Path, listener: Listener) -> Corpus:
             "right one",
             folder,
         )
-    # Record of the merged corpus: as for the first shard, but with the inputs of all shards.
+    # Record of the merged corpus: the record of the first shard, with the inputs of all shards.
     whole = parts[0].provenance | {
         "options": plan["options"],
         "inputs": [record for part in parts for record in part.provenance["inputs"]],
@@ -383,7 +385,7 @@ def _plan(folder: Path) -> dict[str, Any]:
 
 
 def listed(numbers: Sequence[int]) -> str:
-    """Format ascending numbers as SLURM job arrays do, such as 1,4-6.
+    """Format ascending numbers as in SLURM job arrays, such as 1,4-6.
 
     Parameters
     ----------

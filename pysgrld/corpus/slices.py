@@ -14,8 +14,8 @@ from pysgrld.errors import CorpusError, UsageError, plural
 from pysgrld.options.time import MOST_SLICES
 from pysgrld.types import Documents, Doubles, Int32s, Slicing
 
-#: Numbers below this are years. Larger numbers may stand for dates: seconds since 1970, days written
-#: as 20010514, or serial numbers of Excel.
+#: Smaller numbers are years. Larger numbers may be dates: seconds since 1970, days written as
+#: 20010514, or serial numbers of Excel.
 _YEARS_BELOW = 10_000
 
 
@@ -26,7 +26,7 @@ def put_in_slices(
     ids: Callable[[int], str],
     date_format: str | None = None,
 ) -> Documents:
-    """Assign documents to time slices by their values of a column.
+    """Assign documents to time slices by the documents' values of a column.
 
     A value before the first slice or after the last slice belongs to that slice. An empty document
     without a value, such as a bad document, is in the first slice.
@@ -59,7 +59,7 @@ def put_in_slices(
 
 
 def slices_of(slicing: Slicing, values: Sequence[Any], ids: Callable[[int], str]) -> Int32s:
-    """Return the index of the time slice that contains each value.
+    """Return the index of the time slice of each value.
 
     A value before the first slice or after the last slice belongs to that slice.
 
@@ -94,7 +94,7 @@ def slices_of(slicing: Slicing, values: Sequence[Any], ids: Callable[[int], str]
 
 
 def numbers_of(values: Iterable[Any], *, dates: bool) -> Doubles:
-    """Convert the values of a column to numbers, or dates to microseconds since 1970.
+    """Convert the values of a column to numbers; dates become microseconds since 1970.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def numbers_of(values: Iterable[Any], *, dates: bool) -> Doubles:
 
 
 def slicing_of(field: str, by: str | int, values: Sequence[Any]) -> Slicing:
-    """Choose time slices that cover the values of a column.
+    """Choose time slices that cover all values of a column.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def slicing_of(field: str, by: str | int, values: Sequence[Any]) -> Slicing:
 
 
 def _by_unit(field: str, unit: str, numbers: Doubles, *, dates: bool) -> Slicing:
-    """Return time slices for all years, months or decades from the first value to the last."""
+    """Return a time slice for each year, month or decade from the first value to the last."""
     if not dates and unit == "month":
         raise UsageError(
             f"--slices month: {field!r} has numbers, but months need dates such as 1987-06-30"

@@ -1,4 +1,4 @@
-"""Records of a corpus's inputs, by which sgmc decides whether a stored corpus is up to date.
+"""Records of a corpus's inputs, which show whether a stored corpus is up to date.
 
 For every file the record has the SHA-256 of the bytes read and a stamp with the time of the last
 change. A file with the recorded stamp and size is assumed to be unchanged; any other file is hashed.
@@ -20,8 +20,7 @@ from pysgrld.corpus.stored_files import PACKED, PARTS, digest, is_stored
 from pysgrld.corpus.vocabulary import Rules, resolved, stop_words
 from pysgrld.options.paths import is_file, is_folder, is_stream, path_error, resolve_path
 
-#: Options that are recorded only if they differ from the default, because older corpora do not record
-#: these options.
+#: Options that are recorded only if they differ from the default. Older corpora do not record them.
 _LATER = (
     *("missing", "date_format", "time_field", "header_line", "quote", "sheet"),
     *("keep_links", "mask", "drop_repeated", "language"),
@@ -64,13 +63,13 @@ def look(path: str) -> dict[str, Any]:
 
 
 def add_vocabulary(record: dict[str, Any], beside: Path | None) -> None:
-    """Add the vocabulary file that lies next to a file of counts to the record of the file."""
+    """Add the vocabulary file of a file of counts to the record of the file of counts."""
     if beside is not None:
         record["vocabulary"] = _stamped(beside, beside.name) | {"sha256": digest(beside)}
 
 
 def files_of(folder: Path) -> list[Path]:
-    """Return the files that are read if a folder is an input.
+    """Return the files that are read if the given folder is an input.
 
     These are the files of a stored corpus, the three files of a single-cell matrix, or texts.
 
@@ -97,7 +96,7 @@ def files_of(folder: Path) -> list[Path]:
 
 
 def contents(provenance: Mapping[str, Any]) -> set[str]:
-    """Return the SHA-256 of all input files that a corpus records.
+    """Return the set of the SHA-256 of each input file that a corpus records.
 
     Parameters
     ----------
@@ -136,13 +135,13 @@ def is_contained(path: str, provenance: Mapping[str, Any]) -> bool:
 
 
 def text_field_of(provenance: Mapping[str, Any]) -> str:
-    """Return the recorded text field of a corpus, or the usual field if none is recorded."""
+    """Return the text field that a corpus records, or the usual name if none is recorded."""
     fields = (record.get("text-field") for record in provenance.get("inputs") or ())
     return next(filter(None, fields), USUAL_TEXT_FIELD)
 
 
 def recipe(options: CorpusOptions) -> dict[str, Any]:
-    """Return a record of the reading options, with the SHA-256 of the files that the options name.
+    """Return a record of the reading options, with the SHA-256 of each file that an option names.
 
     Returns
     -------
@@ -159,7 +158,7 @@ def recipe(options: CorpusOptions) -> dict[str, Any]:
     files = {name for name in named if name not in NAMED and name != "none"}
     files |= {name for name in (options.vocab, options.metadata) if name is not None}
     recorded = asdict(options)
-    if recorded["text_field"] == AUTO:  # Older versions of sgmc record "auto".
+    if recorded["text_field"] == AUTO:  # older versions of sgmc record "auto"
         recorded["text_field"] = USUAL_TEXT_FIELD
     for name in ("numbers", "segment", "transpose"):
         if recorded[name] in (None, "none", "off"):
@@ -170,7 +169,7 @@ def recipe(options: CorpusOptions) -> dict[str, Any]:
     phrases = recorded.pop("phrases")
     for name in ("numbered", "as_recorded"):  # These options do not affect the corpus.
         del recorded[name]
-    if phrases:  # The entry is omitted if empty, because older corpora lack it.
+    if phrases:  # omitted if empty, because older corpora lack it
         recorded["phrases"] = list(phrases)
     lists = {n: digest(Path(n)) if is_file(n) else None for n in sorted(files)}
     return {"options": recorded, "lists": lists}
@@ -182,7 +181,7 @@ def stands_for(
     options: CorpusOptions,
     notify: Callable[[ReadingProgress], None],
 ) -> bool:
-    """Return True if reading the inputs with the options would give the same corpus again.
+    """Return True if reading the inputs with the options would give an equal corpus.
 
     Parameters
     ----------
@@ -211,10 +210,10 @@ def stands_for(
     reading, vocabulary = provenance.get("reading"), provenance.get("vocabulary")
     if not isinstance(reading, dict) or not isinstance(vocabulary, dict):
         return False
-    # The defaults of this version must be the defaults with which the corpus was built.
+    # With the defaults of this version, the rules must equal those with which the corpus was built.
     rules = Rules.of(options, vocabulary.get("from") == "built")
     text = "token-pattern" in reading
-    # The decision is made from the inputs, so equal inputs lead to the same decision.
+    # The inputs alone decide between line and file, so equal inputs give the same decision.
     if options.document_is == "auto" and text:
         reading = reading | {"document-is": "auto"}
     if options.chunk is None and text:
@@ -244,7 +243,7 @@ def stands_for(
 
 
 def _paired(path: str, old: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any], Path]]:
-    """Yield the old record, a new record and the path of each file of an input.
+    """Yield the old record, the new record and the path of each file of an input.
 
     For files that cannot be compared, empty records are yielded.
     """

@@ -26,7 +26,7 @@ from pysgrld.types import Int64s
 #: `ROOM`: maximum total size in bytes of the text columns that are kept although the user did not
 #: name them. `NAMED`: maximum number of column names in a log message.
 ROOM, NAMED = 2**26, 8
-#: Member of the archive that lists its columns.
+#: Name of the archive member that lists the columns.
 CONTENTS = "columns.json"
 #: Maximum number of distinct values of a categorical column. `LEVELS` is the maximum if the kind of
 #: the column is inferred, `MOST_LEVELS` if the user has declared the column categorical.
@@ -43,8 +43,8 @@ NUMBERS: dict[str, tuple[str, float]] = {
 }
 
 Stays = npt.NDArray[np.bool_]
-#: Function without arguments that iterates over the documents that stay in the corpus. It yields, in
-#: blocks, the row number of each document's value in a column, or -1 for a document without a value.
+#: Function without arguments that yields row numbers in blocks: for each document of the corpus,
+#: the row of its value in a column, or -1 for a document without a value.
 Rows = Callable[[], Iterator[Int64s]]
 
 
@@ -72,7 +72,8 @@ class ColumnSource(NamedTuple):
 
 
 #: Function that returns the columns of a metadata file. Its arguments are the collector of the
-#: documents, the row numbers of the documents that stay, and the ids of all documents, if any.
+#: documents, the row numbers of the documents that stay in the corpus, and the ids of all
+#: documents, if any.
 Further = Callable[[DetailsCollector, Rows, SpelledColumn | None], list[ColumnSource]]
 
 
@@ -127,7 +128,7 @@ def write_about(
         (corpus / name).unlink(missing_ok=True)
     documents = collector.documents if stays is None else int(stays.sum())
     vectors = {part: file.vector() for part, file in collector.origin.items()}
-    firsts: Stays | None = None  # This mask is False for all pieces of a document except the first.
+    firsts: Stays | None = None  # False for all pieces of a document but the first.
     if any(block.any() for block in map(vectors["piece"].gather, rows())):
         firsts = np.concatenate([block <= 1 for block in map(vectors["piece"].gather, rows())])
     else:
@@ -192,7 +193,7 @@ def write_about(
 
 
 class _Automatic:
-    """Writer of the columns that the user did not name; it logs one message for all these columns.
+    """Writer of the columns that the user did not name; it logs one message about all of them.
 
     Parameters
     ----------
@@ -207,7 +208,7 @@ class _Automatic:
     def write(
         self, archive: zipfile.ZipFile, source: ColumnSource, documents: int, stem: str
     ) -> tuple[str, int] | None:
-        """Write a column, and return its kind and number of missing values; None if it is left out."""
+        """Write a column; return its kind and number of missing values, or None if not written."""
         size = source.values.text.size
         if not size:
             return None
@@ -221,7 +222,7 @@ class _Automatic:
         return write_column(archive, source, documents, stem, self.log, reading)
 
     def report(self, left_out: Iterable[str], rare: Sequence[str]) -> None:
-        """Log the names of the kept columns, and the names of the columns that are left out."""
+        """Log the names of the columns that were kept, and of the columns that were left out."""
         reasons = [
             (self.large, f"more than {ROOM >> 20} MB of text"),
             ([*left_out], "long texts or nested values"),
@@ -240,13 +241,13 @@ class _Automatic:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Return a text that lists the first column names and the number of further names."""
+    """Return a text that lists the first column names, and the number of names that follow."""
     shown = ", ".join(name[:40] for name in names[:NAMED])
     return f"{shown} and {len(names) - NAMED} more" if len(names) > NAMED else shown
 
 
 def _reading(source: ColumnSource) -> ColumnReading:
-    """Return the kind of a column, declared or detected, and a parser for its values."""
+    """Return the declared or detected kind of a column, and the parser of its values."""
     if source.kind == "string":
         return ColumnReading("string", integer, is_strict=True, notes=[])
     pieces = ((*p.distinct(), p.tags) for p in source.values.pieces(source.rows()))
@@ -261,7 +262,7 @@ def write_column(
     log: Log,
     reading: ColumnReading | None = None,
 ) -> tuple[str, int]:
-    """Write a column to an archive, as one or two members whose names begin with ``stem``.
+    """Write a column to an archive as one or two members with names that begin with ``stem``.
 
     Parameters
     ----------
@@ -295,7 +296,7 @@ def write_column(
 
     def texts() -> Iterator[tuple[Int64s, bytes]]:
         for piece in column.pieces(rows()):
-            if source.kind == "string":  # Ids, titles and texts are stored as spelled in the input.
+            if source.kind == "string":  # ids, titles and texts are stored as written in the input
                 yield piece.lengths, piece.data.tobytes()
                 continue
             values, numbers = trimmed(piece)
@@ -368,7 +369,7 @@ def write_column(
 
 
 def _again(source: ColumnSource, path: Path, firsts: Stays | None) -> int:
-    """Count the documents with an id that an earlier document has.
+    """Count the documents that have the same id as an earlier document.
 
     The ids are compared by hashes, which are stored in the temporary file ``path``.
     """

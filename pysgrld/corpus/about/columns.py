@@ -1,4 +1,4 @@
-"""Storage of documents' ids, titles and columns in temporary files while the inputs are read.
+"""Temporary files in which ids, titles and columns are collected while inputs are read.
 
 All values are stored as texts in the spelling of the input, because the kind of a column is known
 only after its last value.
@@ -21,9 +21,10 @@ from pysgrld.corpus.about.values import ValueRules
 from pysgrld.corpus.vectors import TOGETHER, GrowingFile, Vector, between
 from pysgrld.types import Array, Int64s
 
-#: Vectors that record the origin of each document, with the NumPy type of each vector.
+#: Vectors that record the origin of each document. For each vector: the NumPy type of its values.
 _ORIGIN = {"file": "<i4", "row": "<i8", "record": "<i8", "place": "<i8", "piece": "<i4"}
-#: Maximum total size in bytes of the values in memory at a time, unless a single value is larger.
+#: Maximum total size in bytes of the values that are in memory at a time; a single value may be
+#: larger.
 BYTES = 2**25
 #: Roles that a column may have: id or title of the documents, or any other column.
 ID, TITLE, COLUMN = "id", "title", "column"
@@ -37,18 +38,18 @@ class Piece(NamedTuple):
     data: Array
 
     def values(self) -> list[bytes]:
-        """Return each document's value, which is split off from the concatenated bytes."""
+        """Split the concatenated bytes, and return the value of each document."""
         whole, ends = self.data.tobytes(), np.cumsum(self.lengths).tolist()
         return [whole[a:b] for a, b in zip([0, *ends], ends, strict=False)]
 
     def distinct(self) -> tuple[list[bytes], npt.NDArray[np.int32]]:
-        """Return the different values, and for each document the position of its value in them."""
+        """Return the distinct values, and the index of each document's value among them."""
         values, numbers = distinct(self.data, self.lengths)
         return values, numbers
 
 
 class SpelledColumn(NamedTuple):
-    """Column on disk, with values that can be read by row number as text in the input's spelling.
+    """Column on disk; values are looked up by row number, and are texts as written in the input.
 
     Attributes
     ----------
@@ -83,7 +84,7 @@ class SpelledColumn(NamedTuple):
 
 
 class GrowingColumn:
-    """Column in temporary files, to which values are appended as text, as written in the input.
+    """Column in temporary files that grows; values are stored as texts, as written in the input.
 
     Missing values after the last present value are not stored.
 
@@ -104,7 +105,7 @@ class GrowingColumn:
         self.text = GrowingFile(folder / f"{stem}.text", "u1", text)
 
     def append(self, values: Sequence[Any], typed: bool, before: int) -> None:
-        """Append the values of the next documents (None if missing), after ``before`` documents."""
+        """Append values of consecutive documents (None if missing), from number ``before`` on."""
         self._pad(before)
         tags, lengths, data = spelled_values(
             values, STRING if typed else CELL, INTEGER, REAL, lambda value: spelled(value, typed)
@@ -123,11 +124,11 @@ class GrowingColumn:
             self.lengths.append(np.zeros(gap, np.int64))
 
     def flush(self) -> list[int]:
-        """Force all data to disk, and return the file sizes from which writing can resume."""
+        """Force all data to disk, and return the file sizes, which are needed to resume writing."""
         return [file.flush() for file in (self.tags, self.lengths, self.text)]
 
     def spelled(self, size: int) -> SpelledColumn:
-        """Return the values of the first ``size`` documents, readable by row number."""
+        """Return a reader of the values of the first ``size`` documents."""
         self._pad(size)
         ends = GrowingFile(self.folder / f"{self.stem}.ends", "<i8")
         total = 0
@@ -200,18 +201,18 @@ class DetailsCollector:
         self.texts = TextWriter(folder, limit, before.get("texts")) if texts else None
 
     def is_automatic(self, role: str, name: str) -> bool:
-        """Return True if a column is kept only by default, not because the user named it."""
+        """Return True if the user did not name a column, so that it is kept only by default."""
         wanted = self._wanted
         if wanted is None or role != COLUMN:
             return False
         return bool(wanted.automatic and name not in wanted.columns)
 
     def is_full(self) -> bool:
-        """Return True if the maximum number of columns is reached."""
+        """Return True if the collector has the maximum number of columns."""
         return sum(1 for role, _ in self.columns if role == COLUMN) >= MOST
 
     def rare(self) -> list[str]:
-        """Return the columns that only few documents have, if there are too many columns.
+        """If the maximum number of columns is reached, return the columns that few documents have.
 
         Columns that the user named are never returned. If field names differ between documents,
         they are data, not names, and each of the columns would be as long as the corpus.
@@ -225,10 +226,10 @@ class DetailsCollector:
         ]
 
     def add(self, details: DocumentDetails, base: int = 0) -> None:
-        """Add the details of the next documents; earlier inputs have ``base`` documents."""
+        """Add details of the next documents; ``base`` is the document count of earlier inputs."""
         first, size = self.documents, len(details)
-        # Files are numbered in order. The file of the last added documents may continue; its
-        # number then stays the same.
+        # Files are numbered in the order in which they are read. If the file of the last document
+        # continues, it keeps its number.
         last: dict[tuple[int, str], int] = {}
         for name in details.names:
             key = details.input, name
@@ -275,7 +276,7 @@ class DetailsCollector:
         self.documents += size
 
     def spelled(self) -> dict[tuple[str, str], tuple[SpelledColumn, str | None]]:
-        """Return the columns by role and name, each with its kind, or None for unknown kinds."""
+        """Map the role and name of each column to its values and its kind (None if unknown)."""
         absent = {*self.left_out, *self.rare()}
         return {
             (role, name): (
@@ -287,11 +288,11 @@ class DetailsCollector:
         }
 
     def file_names(self) -> SpelledColumn:
-        """Return a column with the names of all files, in the order of their file numbers."""
+        """Return a column with the name of each file, in the order of the files' numbers."""
         return self.names.spelled(self.names.tags.size)
 
     def flush(self) -> dict[str, Any]:
-        """Force all data to disk, and return a record from which another collector can resume."""
+        """Force all data to disk, and return a record with which a new collector can continue."""
         for file in self.origin.values():
             file.flush()
         return {

@@ -1,4 +1,4 @@
-"""Functions that parse dates in common notations to microseconds since 1970 in UTC."""
+"""Parsers of dates in common notations; they return microseconds since 1970 in UTC."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _NAMED = [
 
 
 class NumericDate(NamedTuple):
-    """Times that a numeric date can mean, one for each order of day, month and year.
+    """Times that a numeric date can stand for, one for each order of day, month and year.
 
     An attribute is None if the date is invalid in that order.
     """
@@ -79,7 +79,7 @@ def numeric_date(text: bytes) -> NumericDate | None:
 
 
 def named_date(text: bytes) -> int | None:
-    """Parse a date with an English month name, such as May 2001, 14 May 2001, or a date in RFC 2822.
+    """Parse a date with an English month name (May 2001, 14 May 2001), or a date in RFC 2822.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def _of_number(number: float) -> int | None:
 
 
 def _split(text: bytes) -> tuple[str, re.Match[str] | None]:
-    """Return the date in a text, and the match of its time of day, which may be at any position."""
+    """Split a text into a date and the match of its time of day, which may be at any position."""
     whole = text.decode(errors="replace")
     clock = _CLOCK.search(whole)
     if clock is None:

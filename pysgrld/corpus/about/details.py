@@ -24,7 +24,7 @@ from pysgrld.types import Documents, Int64s
 #: data.
 MOST = 256
 #: Maximum number of characters of a value in a column that the user did not name. A column with a
-#: longer value is regarded as text and left out.
+#: longer value counts as text and is left out.
 SHORT = 256
 
 
@@ -33,7 +33,7 @@ class FieldError(Exception):
 
 
 def too_many_columns() -> CorpusError:
-    """Return the error for documents that together have more than `MOST` columns."""
+    """Return the error that documents together have more than `MOST` columns."""
     return CorpusError(
         f"the documents have more than {MOST} columns, too many to keep all; name the columns to "
         "keep"
@@ -41,7 +41,7 @@ def too_many_columns() -> CorpusError:
 
 
 class Fields(NamedTuple):
-    """Fields of consecutive records, with one value for each record.
+    """Fields of consecutive records: an id, a title and a value of each column for each record.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class WantedFields(NamedTuple):
 
     @classmethod
     def of(cls, options: CorpusOptions, *, metadata: bool = False) -> Self:
-        """Return the fields requested by reading options.
+        """Return the fields that the reading options request.
 
         Parameters
         ----------
@@ -139,11 +139,11 @@ class WantedFields(NamedTuple):
         )
 
     def is_optional(self, name: str) -> bool:
-        """Return True if a field may be left out when its values cannot become a column."""
+        """Return True if a field may be left out because its values cannot become a column."""
         return self.automatic and name not in {*self.columns, *self.named, self.id, self.title}
 
     def among(self, names: list[str]) -> list[str]:
-        """Return those of the given field names that are kept as id, title or columns."""
+        """Return the names in ``names`` that become the id, the title or a column."""
         names_to_keep = {self.id, self.title, *self.columns}
         if self.everything:
             names_to_keep |= {*names} - {*(self.text or ())}
@@ -151,7 +151,7 @@ class WantedFields(NamedTuple):
 
 
 def rules_of(options: CorpusOptions) -> ValueRules:
-    """Return the rules for missing values and dates that the reading options define.
+    """Return the rules for missing values and dates that follow from the reading options.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def rules_of(options: CorpusOptions) -> ValueRules:
 
 
 class FieldReader:
-    """Collector of the wanted fields of records, one record at a time.
+    """Collector of the wanted fields of records, to which records are added one at a time.
 
     Parameters
     ----------
@@ -185,12 +185,13 @@ class FieldReader:
         self._kinds = list(wanted.columns.items())
         if wanted.automatic:
             self._apart |= {*wanted.columns}
-        #: For each record, the values of the fields that the user has not named. `_names` has the
+        #: For each record, the values of the fields that the user did not name. `_names` has the
         #: names of these fields.
         self._others: list[tuple[Any, ...]] = []
         self._names: list[tuple[str, ...]] = []
         self._keys: Set[str] | None = None
-        #: Names of the fields that are read although the user has not named them; at most `MOST`.
+        #: Names of the fields that are read although the user did not name them; at most `MOST`
+        #: names.
         self._seen: dict[str, None] = {}
         self._left_out: set[str] = set()
         self.ids: list[Any] = []
@@ -207,7 +208,7 @@ class FieldReader:
             added.
         """
         time = self._time
-        # If a CSV file lacks the field, all of its rows lack it, so a row is not wrong.
+        # If a CSV file lacks the field, all of its rows lack it, so no single row is invalid.
         if time is not None and record and (self.typed or time in record):
             self._check_time(record.get(time))
         key, title = record.get(self._id), record.get(self._title)
@@ -252,8 +253,8 @@ class FieldReader:
         self.titles.append(title)
 
     def _take_short(self, record: Mapping[str, Any]) -> None:
-        """Add the short fields that the user did not name, without long or nested values."""
-        # This is rare, because most records have the fields of the record before.
+        """Add the fields that the user did not name, except fields with a long or nested value."""
+        # Most records have the same fields as the record before, so this is rarely needed.
         if self._keys != record.keys():
             self._keys = dict.fromkeys(record).keys()
             room = MOST - max(len(self._seen), len(self._left_out))
@@ -323,9 +324,9 @@ def _not_plain(name: str, value: Any) -> FieldError:
     )
 
 
-# ---- details of documents, and names of documents of a stream
+# ---- details of documents in memory, and ids and fields of documents of a stream
 
-#: Value in place of the row number for a document that is a whole file.
+#: Value instead of a row number for a document that is a whole file.
 WHOLE = -1
 
 
@@ -394,7 +395,7 @@ class DocumentDetails:
         )
 
     def ids(self) -> list[str]:
-        """Return the id of each document; `document_id` defines the ids."""
+        """Return the id of each document, as `document_id` defines it."""
         keys = repeat(None) if self.fields is None else self.fields.ids
         files = repeat(0) if self.files is None else self.files.tolist()
         pieces = repeat(0) if self.pieces is None else self.pieces.tolist()
@@ -436,19 +437,19 @@ def document_id(
 
 
 class Named(NamedTuple):
-    """The id of a document, and the document's values of the requested fields."""
+    """Id of a document, and the document's values of the requested fields."""
 
     id: str
     values: tuple[str | int | float | bool | None, ...]
 
 
 #: Function that assigns documents to time slices. Its arguments are the documents, their values of
-#: the time field, and a function that returns a document's id for messages.
+#: the time field, and a function that returns a document's id for error messages.
 _Slicer = Callable[[Documents, Sequence[Any], Callable[[int], str]], Documents]
 
 
 class NamedDocuments:
-    """Iterator over blocks of documents, which also collects the ids and fields of these documents.
+    """Iterator over blocks of documents, which also collects the documents' ids and fields.
 
     Parameters
     ----------
@@ -505,7 +506,7 @@ class NamedDocuments:
             yield put(block, values, ids.__getitem__)
 
     def names(self, number: int) -> list[Named]:
-        """Remove and return the ids and fields of the next `number` yielded documents."""
+        """Pop the ids and fields of the next `number` documents from the queue of all yielded."""
         return [self._waiting.popleft() for _ in range(number)]
 
 

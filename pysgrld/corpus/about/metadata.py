@@ -19,13 +19,13 @@ from pysgrld.corpus.vectors import TOGETHER, GrowingFile
 from pysgrld.errors import CorpusError, Log, Severity, plural
 from pysgrld.types import Array, Int64s
 
-#: `SAMPLED`: number of documents, and of rows, from which the column of ids is detected. `UNIQUE`:
+#: `SAMPLED`: number of documents, and of rows, in which the column of ids is searched. `UNIQUE`:
 #: minimum fraction of distinct values in a column of ids.
 SAMPLED, UNIQUE = 1000, 0.9
 
 
 class Metadata:
-    """Contents of a metadata file, with a method that matches its rows to the documents of a corpus.
+    """Contents of a metadata file, with a method that matches its rows to the corpus's documents.
 
     Parameters
     ----------
@@ -71,7 +71,8 @@ class Metadata:
                 raise CorpusError("an empty file; there is nothing to read", source.label)
             format = recognise(source.head, source.name)
             self._names_first = format.name == "CSV or TSV"
-            # An invalid row is kept as an empty row, so that later rows still match their documents.
+            # An invalid row is kept as an empty row, so that the numbers of later rows do not
+            # change.
             context = Context(
                 options, fields, bad, True, lambda _: None, log, Noticed(), RecordCounter()
             )
@@ -99,7 +100,7 @@ class Metadata:
     def sources(
         self, documents: DetailsCollector, rows: Rows, ids: SpelledColumn | None
     ) -> list[ColumnSource]:
-        """Match rows to documents, and return the file's columns with the row of each document.
+        """Match rows to documents; return the file's columns and the row number of each document.
 
         Parameters
         ----------
@@ -184,7 +185,7 @@ class Metadata:
         names: _Names,
         rows: Rows,
     ) -> None:
-        """Raise an error unless rows can be matched to documents by their order.
+        """Raise an error unless rows and documents can be matched by order.
 
         This check is made before rows are matched to documents by their order.
 
@@ -232,7 +233,7 @@ class Metadata:
         names: _Names,
         rows: Rows,
     ) -> tuple[str, str] | None:
-        """Return the column that contains the ids or file names of the most documents in a sample.
+        """Return the column that contains the ids or file names of most documents in a sample.
 
         Return None if no column has them for at least half of the sampled documents.
         """
@@ -277,14 +278,13 @@ class Metadata:
             row, is_file = np.full(len(block), -1), np.array(sample.is_file, np.bool_)
             for number, keys in enumerate(sample.forms()):
                 for table in tables if number % 2 else tables[:1]:
-                    # The suffix is ignored only in names of files: the id 3 does not match the id
-                    # 3.14.
+                    # Only names of files may lack a suffix: the id 3 does not match the id 3.14.
                     may_match = (row < 0) & (is_file | (table is tables[0]))
                     found = np.where(may_match, table.rows(keys), -1)
                     row = np.maximum(row, found)
                     if number < 2:
                         continue
-                    # The remaining forms are names without the folder, which may be ambiguous.
+                    # The other forms are names without the folder, which may be ambiguous.
                     for i in np.flatnonzero(found >= 0).tolist():
                         called = by_base.setdefault(int(found[i]), sample.called[i])
                         if called != sample.called[i]:
@@ -299,7 +299,7 @@ class Metadata:
 
 
 class _Named(NamedTuple):
-    """Names by which the documents of a block can be matched to rows.
+    """Names of the documents of a block, by which rows of a metadata file are matched to them.
 
     Attributes
     ----------
@@ -316,7 +316,7 @@ class _Named(NamedTuple):
     is_named: bool
 
     def forms(self) -> list[list[str]]:
-        """Return four lists of names of the documents, which are tried in order to match rows.
+        """Return four names of each document, as four lists; the first that matches a row is used.
 
         The lists have the ids, then file names without the suffix, without the folder, and without
         suffix and folder. A document that is not a file has its id in all lists.
@@ -347,7 +347,7 @@ class _Names:
         self._file, self._record = (documents.origin[part].vector() for part in ("file", "record"))
 
     def of(self, block: Int64s) -> _Named:
-        """Return the names of the given documents of the corpus."""
+        """Return the names of documents, given the documents' positions in the corpus."""
         files, records = self._file.gather(block), self._record.gather(block).tolist()
         distinct, inverse = np.unique(files.astype(np.int64), return_inverse=True)
         names = [name.decode() for name in _values(self.files, distinct)]
@@ -361,7 +361,7 @@ class _Names:
 
 
 class _Table:
-    """Index that maps the hash of an id to the number of the first row with this id."""
+    """Index of ids: it maps the hash of an id to the number of the first row with this id."""
 
     def __init__(self, hashes: Array) -> None:
         self._order = np.argsort(hashes, kind="stable")

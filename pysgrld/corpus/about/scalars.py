@@ -1,4 +1,4 @@
-"""Conversion of single field values to text, and of text to numbers, times and truth values."""
+"""Conversion of single field values to texts, and of texts to numbers, times and truth values."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 
 from pysgrld.corpus._columns import iso_time
 
-#: Tags for the type of a value in its input. A CELL is a value of CSV, which is text but may stand
-#: for a number.
+#: Tags for the type that a value has in the input. A CELL is a value of CSV, which is text but may
+#: stand for a number.
 MISSING, STRING, CELL, INTEGER, REAL, FLAG, TIME = range(7)
 
-#: Number that is stored for a missing integer or time. For a missing real number NaN is stored, for
-#: a missing flag or category -1.
+#: Number that is stored instead of a missing integer or time. NaN is stored instead of a missing
+#: real number, and -1 instead of a missing flag or category.
 NONE = -(2**63)
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -29,7 +29,7 @@ _FLAGS = {b"true": 1, b"false": 0}
 
 
 def spelled(value: Any, typed: bool) -> tuple[int, bytes]:
-    """Return the type tag of a value, and the value as text in UTF-8; NaN and empty text are missing.
+    """Return the type tag of a value, and the value as UTF-8 text; NaN and "" are missing.
 
     Parameters
     ----------
@@ -110,7 +110,8 @@ def microseconds(value: bytes) -> int | None:
     int or None
         Microseconds, or None for text that is no such date.
     """
-    if (moment := iso_time(value)) is not None:  # This is the usual case, and fast.
+    # most values are in this format; parsing it is fast
+    if (moment := iso_time(value)) is not None:
         return int(moment)
     if _MONTH.fullmatch(value):
         value += b"-01"
@@ -142,8 +143,8 @@ def iso(value: int) -> str:
     return moment.date().isoformat() if moment.time() == time() else moment.isoformat()
 
 
-#: For each kind of column except text and categories, the function that parses a value. It returns
-#: None if the value does not have this kind.
+#: For each kind of column except text and categories: the function that parses a value. The
+#: function returns None for a value of another kind.
 PARSERS: dict[str, Callable[[bytes], int | float | None]] = {
     "integer": integer,
     "real": real,

@@ -22,7 +22,7 @@ from pysgrld.corpus.vectors import TOGETHER, Vector, between, changed, members, 
 from pysgrld.run.schema import NATURAL, Each, Schema, misfit
 from pysgrld.types import Int64s
 
-#: Type of each value in the member `CONTENTS`.
+#: Type of each entry in the member `CONTENTS`.
 _CONTENTS: Schema = {
     "columns": Each(
         {
@@ -38,7 +38,7 @@ _CONTENTS: Schema = {
 
 
 class Column(NamedTuple):
-    """Description of a column, which has a value, or a missing value, for each document.
+    """Description of a column, which has a value or a missing value for each document.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Column(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """File and position from which a document was read.
+    """File from which a document was read, and the position of the document in the file.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class About:
         self.text_bytes = self._vector(TEXT, "u1", TEXTS).size if self.has_texts else 0
 
     def verify(self, *, whole: bool = True) -> None:
-        """Check the SHA-256 of all files or, if ``whole`` is False, of files with a new size or time.
+        """Check the SHA-256 of all files; without ``whole``, only of files with a new size or time.
 
         Raises
         ------
@@ -176,7 +176,7 @@ class About:
         return [title or "" for title in titles]
 
     def own_titles(self, rows: npt.ArrayLike) -> list[str | None]:
-        """Return the title of each document, or None if it has no title."""
+        """Return the title of each document, or None for a document without a title."""
         return self._own(TITLE, self._rows(rows))
 
     def origins(self, rows: npt.ArrayLike) -> list[Origin]:
@@ -200,7 +200,7 @@ class About:
         ]
 
     def files_named(self, names: Iterable[str]) -> set[str]:
-        """Return the subset of ``names`` that are names of files with documents."""
+        """Return the names in ``names`` that are names of files with documents of this corpus."""
         name_set = set(names)
         if DOCUMENTS not in self.parts:
             return set()
@@ -213,7 +213,7 @@ class About:
         }
 
     def pieces(self, rows: npt.ArrayLike) -> Int64s:
-        """Return 1, 2, ... for documents that are pieces of a long document, and 0 for all others."""
+        """Return each document's number among the pieces of a long document, else 0."""
         rows = self._rows(rows)
         if "origin-piece.npy" not in self._members.get(DOCUMENTS, ()):
             return np.zeros(len(rows), np.int64)
@@ -232,7 +232,7 @@ class About:
         return np.unique(keys, axis=1, return_inverse=True)[1].ravel().astype(np.int64)
 
     def places(self, rows: npt.ArrayLike) -> Int64s:
-        """Return the number of documents that precede each document in the inputs; -1 if it is unknown.
+        """Return the number of documents before each document in the inputs, or -1 if unknown.
 
         Documents that were left out of the corpus count too.
         """
@@ -242,7 +242,7 @@ class About:
         return rows if self.read == self.documents else np.full(len(rows), -1)
 
     def values(self, name: str, rows: npt.ArrayLike) -> list[Any]:
-        """Return each document's value of a column, or None if it is missing; times are in ISO 8601.
+        """Return each document's value of a column (None if missing); times are in ISO 8601.
 
         Raises
         ------
@@ -279,7 +279,7 @@ class About:
         ]
 
     def details(self, rows: npt.ArrayLike, input: int = 0, *, texts: bool) -> DocumentDetails:
-        """Return all details of the given documents as `DocumentDetails`.
+        """Return the origins, ids, titles, columns and texts of documents as `DocumentDetails`.
 
         Parameters
         ----------
@@ -312,7 +312,7 @@ class About:
         )
 
     def stored_texts(self) -> StoredTexts | None:
-        """Return a reader of the compressed texts, or None if no texts are stored."""
+        """Return a reader of the compressed texts, or None if the corpus has no texts."""
         if self._texts is None and self.has_texts:
             self._texts = StoredTexts(
                 *(self._vector(name, dtype, TEXTS) for name, dtype in MEMBERS.items())
@@ -348,7 +348,7 @@ class About:
         return [None] * len(rows) if texts is None else texts.take(rows)
 
     def _vector(self, name: str, dtype: str, archive: str = DOCUMENTS) -> Vector:
-        """Open a member of an archive as a vector, or return the vector that was opened before."""
+        """Return a member of an archive as a vector; each member is opened only once."""
         if (archive, name) not in self._open:
             path = self.path / archive
             with self._believed(archive):
@@ -362,7 +362,7 @@ class About:
 
     @contextlib.contextmanager
     def _believed(self, name: str) -> Iterator[None]:
-        """Replace errors within the ``with`` block by a `CorpusError` about a changed archive."""
+        """Convert errors in a ``with`` block to a `CorpusError` that an archive was changed."""
         try:
             yield
         except (ValueError, EOFError, KeyError, TypeError, FileNotFoundError):

@@ -31,18 +31,20 @@ from pysgrld.corpus.vectors import (
 )
 from pysgrld.types import Int64s
 
-#: Size of the uncompressed texts in bytes at which a frame is complete.
+#: Size in bytes, before compression, at which a frame is complete.
 FRAME = 2**18
-#: Maximum size in bytes of a text that is stored. A file that claims a longer text is refused.
+#: Maximum size in bytes of a stored text. A file that claims to have a longer text is refused.
 LONGEST = 2**26
-#: Window size of Zstandard, in bytes, that reading always allows. Level 1 uses no larger window.
+#: Window size of Zstandard in bytes that the reader always allows. The writer's compression level 1
+#: uses no larger window.
 WINDOW = 2**20
-#: Compression level of Zstandard; level 3 would take 1.4 times as long for 5 % smaller files.
+#: Compression level of Zstandard. Level 3 would take 1.4 times as long for files that are 5 %
+#: smaller.
 LEVEL = 1
 #: Maximum total size in bytes of the texts that wait to be compressed.
 AHEAD = 8 * FRAME
-#: Number of frames between two checks of the compressed size. It is fixed, so that results do not
-#: depend on the speed of threads.
+#: Number of frames between two checks of the compressed size. A fixed number makes the result
+#: independent of the threads' speed.
 LOOKED = 16
 #: Names of the members of an archive of texts. In order, they have the concatenated frames, the
 #: compressed and the uncompressed end of each frame, the end of each text, and the row number of
@@ -52,7 +54,7 @@ MEMBERS = {TEXT: "u1", FRAMES: "<i8", ENDS: "<i8", ROWS: "<i8"}
 
 
 def keys(numbers: Int64s) -> npt.NDArray[np.uint64]:
-    """Return pseudorandom 64-bit hashes of document numbers, by the finaliser of SplitMix64.
+    """Return a pseudorandom 64-bit hash of each document number, by the finaliser of SplitMix64.
 
     Parameters
     ----------
@@ -71,7 +73,7 @@ def keys(numbers: Int64s) -> npt.NDArray[np.uint64]:
 
 
 class _UnderWay(NamedTuple):
-    """A frame (block of texts) that a thread is compressing.
+    """A frame, which is a block of texts, while a thread compresses it.
 
     Attributes
     ----------
@@ -92,7 +94,7 @@ class _UnderWay(NamedTuple):
 
 
 class TextWriter:
-    """Writer of texts to compressed frames, with a limit on their total size.
+    """Writer of texts to compressed frames, with a limit on the total compressed size.
 
     A separate thread compresses the frames.
 
@@ -123,8 +125,7 @@ class TextWriter:
         self._under_way: deque[_UnderWay] = deque()
         for path in folder.glob("text-*"):
             if record and not path.name.startswith(f"text-{self.halved}-"):
-                # The file is from a halving of the texts that was interrupted before it was
-                # recorded.
+                # A halving of the texts was interrupted before it was recorded, and left this file.
                 path.unlink()
         if record and record["rows"]:
             self._rows = record["rows"]
@@ -140,7 +141,7 @@ class TextWriter:
         }
 
     def add(self, rows: Int64s, texts: Sequence[bytes | None]) -> None:
-        """Add the texts of the next documents; skip empty texts and texts that are too long."""
+        """Add the texts of the next documents, except empty texts and texts that are too long."""
         chosen: Iterable[int] = range(len(rows))
         if self.halved:
             chosen = np.flatnonzero(keys(rows) < np.uint64(2 ** (64 - self.halved))).tolist()
@@ -155,7 +156,7 @@ class TextWriter:
                     self._frame()
 
     def _frame(self, *, last: bool = False) -> None:
-        """Compress the added texts into a frame, and drop half of all texts if the limit is exceeded."""
+        """Compress the added texts into a frame; above the size limit, drop half of all texts."""
         if self._waiting:
             ends = self.end + np.cumsum([len(text) for text in self._waiting])
             self.end += self._size
@@ -169,8 +170,8 @@ class TextWriter:
             while (
                 self.limit is not None and self.files[TEXT].size > self.limit and self.halved < 63
             ):
-                # The remaining texts are written to new files. The old files stay until the next
-                # record, from which an interrupted reading can resume.
+                # The remaining texts are written to new files. The old files are kept until the
+                # next record, because an interrupted reading resumes from them.
                 old = self.stored()
                 self.halved += 1
                 limit, self.limit = self.limit, None
@@ -181,7 +182,7 @@ class TextWriter:
                 self.limit = limit
 
     def add_stored(self, texts: StoredTexts, before: int) -> None:
-        """Add all texts of a stored corpus, after the texts of ``before`` earlier documents.
+        """Add all texts of a stored corpus; its first document has the row number ``before``.
 
         Raises
         ------
@@ -207,7 +208,7 @@ class TextWriter:
         self.end = int(ends[-1, 1]) if len(ends) else self.end
 
     def _write(self, bytes_left: int) -> None:
-        """Write compressed frames in order, until at most `bytes_left` bytes are unwritten."""
+        """Write compressed frames in order, until at most `bytes_left` bytes remain unwritten."""
         size = sum(frame.size for frame in self._under_way)
         while size > bytes_left:
             frame = self._under_way.popleft()
@@ -218,7 +219,7 @@ class TextWriter:
             self.files[ROWS].append(frame.rows)
 
     def flush(self) -> dict[str, Any]:
-        """Force all data to disk, and return the state from which another writer can resume."""
+        """Force all data to disk, and return a state with which a new writer can continue."""
         self._write(0)
         sizes = {name: file.flush() for name, file in self.files.items()}
         return {
@@ -231,7 +232,7 @@ class TextWriter:
         }
 
     def noted(self) -> None:
-        """Remove the files of earlier states, once the state of `flush` has been recorded."""
+        """Remove old files; called after the state that `flush` returned was recorded."""
         for path in self.folder.glob("text-*"):
             if not path.name.startswith(f"text-{self.halved}-"):
                 path.unlink()
@@ -283,7 +284,7 @@ class TextWriter:
 
 
 class StoredTexts:
-    """Reader of compressed texts, which are addressed by the row numbers of documents.
+    """Reader of compressed texts; a text is looked up by its document's row number.
 
     Parameters
     ----------
@@ -304,7 +305,7 @@ class StoredTexts:
         self._sorted: Int64s | None = None
 
     def all(self) -> Iterator[tuple[Int64s, list[bytes | None]]]:
-        """Yield all texts with the row numbers of their documents, in order and in blocks."""
+        """Yield blocks of all texts in order, with the row numbers of the texts' documents."""
         for start in range(0, self.rows.size, TOGETHER):
             stop = min(start + TOGETHER, self.rows.size)
             places = np.arange(start, stop)
@@ -336,7 +337,7 @@ class StoredTexts:
         return row_texts
 
     def _cut(self, frame: int, edges: Int64s) -> list[bytes | None]:
-        """Decompress a frame, and return the texts between the given pairs of start and end."""
+        """Decompress a frame, and return the texts between the given starts and ends."""
         if frame >= len(self._packed):
             raise changed(self._path)
         first = int(self._plain[frame - 1]) if frame else 0
@@ -345,8 +346,8 @@ class StoredTexts:
         if not 0 < size <= FRAME + LONGEST:
             raise changed(self._path)
         packed = self.text.read(start, int(self._packed[frame])).tobytes()
-        # `decompress` would allocate any size that a damaged frame claims. A stream reader stops at
-        # `size`.
+        # `decompress` would allocate any size that a damaged frame claims. The stream reader reads
+        # at most `size` bytes.
         engine = zstandard.ZstdDecompressor(max_window_size=max(WINDOW, size))
         try:
             with engine.stream_reader(packed) as stream:

@@ -31,7 +31,7 @@ from pysgrld.corpus.about.scalars import (
 )
 from pysgrld.errors import CorpusError, plural
 
-#: Texts that stand for a missing value in a column, in this spelling or in lower or upper case.
+#: Texts that stand for a missing value, in this spelling, in lower case or in upper case.
 MISSING_VALUES = (
     "NA",
     "NaN",
@@ -47,8 +47,7 @@ MISSING_VALUES = (
     "?",
     "n.d.",
 )
-#: A column is a column of numbers (or of dates) if at least this fraction of its values are numbers
-#: (or dates).
+#: A column has numbers (or dates) if at least this fraction of its values are numbers (or dates).
 SHARE = 0.95
 #: Maximum number of values quoted in a log message.
 QUOTED = 5
@@ -57,14 +56,15 @@ QUOTED = 5
 _BLANKS = re.compile(rb"\xc2\xa0|\xe2\x80\xaf|\xe2\x80\x89")
 _MINUS = "\u2212".encode()
 _DIGIT = re.compile(rb"[0-9]")
-#: Pattern of numbers that are codes: they have leading zeros, or too many digits for 64 bits.
+#: Pattern of codes, which look like numbers but have leading zeros, or too many digits for 64 bits.
 _CODE = re.compile(rb"-?0[0-9]+|[-+]?[1-9][0-9]{19,}")
 _GROUPED = re.compile(rb"[-+]?[0-9]{1,3}(?:[, ][0-9]{3})+(?:\.[0-9]*)?")
 _COMMA = re.compile(rb"[-+]?(?:[0-9]{1,3}(?:[. ][0-9]{3})+|[0-9]+)(?:,[0-9]+)?")
 
 #: Bits for notations of numbers: plain, with separators of thousands, with a decimal comma.
 _PLAIN, _THOUSANDS, _DECIMAL_COMMA = 1, 2, 4
-#: A notation's bit, shifted by this number, is the bit for percentages in the notation.
+#: Number of bit positions by which the bit of a notation is shifted to get the bit for percentages
+#: in this notation.
 _PERCENT = 3
 _ISO, _YEAR_FIRST, _DAY_FIRST, _MONTH_FIRST, _NAMED, _FORMAT = (1 << i for i in range(6, 12))
 #: Bits for three properties of a value: it is a whole number; it is a code; it is a date that
@@ -110,7 +110,7 @@ class ValueRules:
         return [b"" if (text := v.strip()) in missing else text for v in values]
 
     def fits(self, kind: str, value: bytes) -> bool:
-        """Return True if a value is missing or can be read as the given kind in some notation."""
+        """Return True if a value is missing, or fits the given kind in some notation."""
         text = value.strip()
         if text in self._missing:
             return True
@@ -124,8 +124,8 @@ class ValueRules:
         return kind not in PARSERS or PARSERS[kind](text) is not None
 
     def _notations(self, text: bytes) -> int:
-        """Return a bit mask of all notations of numbers and dates in which a text can be read."""
-        if self.date_format is None:  # Test the most frequent notations first.
+        """Return a bit mask of the notations of numbers and dates that a text fits."""
+        if self.date_format is None:  # The most frequent notations are tested first.
             if text.isdigit() and not text.startswith(b"0") and len(text) < 19:
                 return _WHOLE | sum(_NUMBERS)
             if text[4:5] == b"-" and PARSERS["time"](text) is not None:
@@ -183,7 +183,7 @@ def _comma(text: bytes) -> bytes:
     return text.replace(b".", b"").replace(b",", b".")
 
 
-#: For each notation of numbers, the function that converts a number from it to plain notation.
+#: For each notation of numbers: the function that rewrites a number in plain notation.
 _PLAINLY: dict[int, Callable[[bytes], bytes]] = {
     _PLAIN: lambda text: text,
     _THOUSANDS: _thousands,
@@ -212,7 +212,7 @@ class ColumnReading(NamedTuple):
 
 
 class _Tally(Tally):  # type: ignore[misc]
-    """Counts of the values of a column, by the number and date notations that the values fit."""
+    """Counts of a column's values, by the notations of numbers and dates that a value fits."""
 
     def __init__(self, rules: ValueRules, levels: int) -> None:
         simple = [-1, _WHOLE | sum(_NUMBERS), _PLAIN | _THOUSANDS, _ISO, 0]
@@ -226,7 +226,7 @@ class _Tally(Tally):  # type: ignore[misc]
         return sum(count for bits, count in self.by_bits.items() if bits & bit)
 
     def others(self, bit: int) -> str:
-        """Return a text that quotes the values that do not fit a notation, with their counts."""
+        """Return a text that quotes values that do not fit a notation, with their frequencies."""
         others: Counter[bytes] = Counter()
         for bits, examples in self.examples.items():
             if not bits & bit:
@@ -234,7 +234,7 @@ class _Tally(Tally):  # type: ignore[misc]
         return _quoted(others)
 
     def example(self, bit: int, without: int) -> str:
-        """Return a value in the notation ``bit`` but not in ``without``, or an empty text."""
+        """Return a value that fits notation ``bit`` but not notation ``without``, or ""."""
         for bits, examples in self.examples.items():
             if bits & bit and not bits & without:
                 return str(next(iter(examples)).decode(errors="replace")[:40])
@@ -261,7 +261,7 @@ def read_as(
     rules: ValueRules,
     levels: int,
 ) -> ColumnReading:
-    """Detect the kind of a column, unless it is declared, and choose a parser for its values.
+    """Detect the kind of a column unless the user declared it, and choose a parser for its values.
 
     Parameters
     ----------
@@ -324,7 +324,7 @@ _KINDS = {INTEGER: "integer", REAL: "real", FLAG: "flag", TIME: "time"}
 
 
 def _alike(levels: set[bytes]) -> list[str]:
-    """Return a warning about categories that differ only in case, as a list of 0 or 1 texts."""
+    """Return a list with a warning about categories that differ only in case, or an empty list."""
     by_fold: dict[str, list[str]] = {}
     for level in sorted(levels):
         text = level.decode(errors="replace")
@@ -341,7 +341,7 @@ def _alike(levels: set[bytes]) -> list[str]:
 
 
 def _as_number(tally: _Tally, kind: str | None, notes: list[str]) -> ColumnReading:
-    """Return kind and parser of a column of numbers, in the notation that most values fit."""
+    """Return kind and parser of a column of numbers, read in the notation that most values fit."""
     candidates = [bit << shift for shift in (0, _PERCENT) for bit in _NUMBERS]
     bit, fitting = tally.best(candidates)
     percent = bit >= 1 << _PERCENT
@@ -373,7 +373,7 @@ def _left(tally: _Tally, bit: int, fitting: int, noun: str) -> str:
 
 
 def _as_dates(name: str, tally: _Tally, strict: bool, notes: list[str]) -> ColumnReading | None:
-    """Return kind and parser of a column of dates; None if too few values are dates in one notation.
+    """Return kind and parser of a column of dates, or None if too few values fit one notation.
 
     Raises
     ------

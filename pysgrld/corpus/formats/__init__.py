@@ -1,4 +1,4 @@
-"""Table of the file formats that sgmc can read, with the detection and the reader of each format.
+"""Table of the file formats that sgmc can read; an entry has a detector and a reader.
 
 To add a format, add a module with its reader to this package, and a row to `FORMATS`. The module is
 imported only when a file of the format is read. `pysgrld.corpus.steps` reads folders.
@@ -39,7 +39,7 @@ __all__ = [
 
 
 class Format(NamedTuple):
-    """Entry in the table of formats: a file format, with its detection and its reader.
+    """Entry in the table of formats: how a file format is detected, and how it is read.
 
     Attributes
     ----------
@@ -126,21 +126,21 @@ class Format(NamedTuple):
 
 
 def _is_records(head: bytes, name: str) -> bool:
-    """Return True if an XML file has records."""
-    from pysgrld.corpus.formats.xml_records import is_records  # imports a parser of XML
+    """Return True if an XML file consists of records."""
+    from pysgrld.corpus.formats.xml_records import is_records  # this module imports an XML parser
 
     return is_records(head, name)
 
 
 def _is_xml(head: bytes, name: str) -> bool:
-    """Return True if a file is XML, or has no byte order mark of UTF-16."""
+    """Return True unless a file begins with a byte order mark of UTF-16 but is not XML."""
     if not head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return True
     return bool(_XML.match(head[:4096].decode("utf-16", "ignore").encode()))
 
 
 def _is_ldac(head: bytes, name: str) -> bool:
-    """Return True if a file of pairs id:count is in LDA-C, not in SVMlight.
+    """Return True if a file of pairs id:count is in LDA-C format and not in SVMlight format.
 
     In LDA-C, a line begins with its number of pairs, in SVMlight with a label. It is enough that
     most lines begin with their number of pairs: a single different number is more likely an error
@@ -150,7 +150,7 @@ def _is_ldac(head: bytes, name: str) -> bool:
         return False
     lines = head.split(b"\n")
     if len(lines) > 1:
-        lines.pop()  # The last line may be incomplete, so it is not examined.
+        lines.pop()  # the last line may be cut off
     right = wrong = 0
     for line in lines:
         number, _, pairs = line.strip().partition(b" ")
@@ -179,8 +179,8 @@ _UCI = re.compile(rb"(?:[ \t]*[+-]?[0-9]+[ \t\r]*\n){3}(?:\s*$|[ \t]*[+-]?[0-9][
 _SVMLIGHT = (".svmlight", ".libsvm", ".svm")
 _LABEL = rb"[-+0-9.,eE]+"
 _PAIRS = rb"(?:[ \t]+(?:qid:[0-9]+|[0-9]+:[-+0-9.eE]+|[0-9]+:[nN][aA][nN]))+[ \t]*(?:#[^\n]*)?\r?"
-#: Start of a file of LDA-C or SVMlight: a line of pairs id:number, with or without a label. Before it
-#: there may only be comments, and lines that are a label without pairs.
+#: Start of a file of LDA-C or SVMlight: a line of pairs id:number, with or without a label. Only
+#: comments and lines with a label but no pairs may come before this line.
 _PAIRED = re.compile(
     rb"(?:[ \t]*+(?:#[^\n]*|%b(?:[ \t]*+#[^\n]*)?)?[ \t]*+\r?\n)*?(?:%b)?%b(?:\n|$)"
     % (_LABEL, _LABEL, _PAIRS)
@@ -193,7 +193,7 @@ _SHEET = re.compile(
     rb"PK\x03\x04(?:.*\x00xl/|.{26}mimetypeapplication/vnd\.oasis\.opendocument\.spreadsheet)", re.S
 )
 
-#: Plain text with one document per line: the format of a file in which no other format is detected.
+#: Plain text with one document per line: the default if no other format matches.
 TEXT = Format(
     "plain text",
     "text",
@@ -202,11 +202,11 @@ TEXT = Format(
     shared=(".txt", ".text"),
     encoded=True,
 )
-#: Plain text in which the file is one document, as in a folder of texts.
+#: Plain text of which the whole file is one document, as in a folder of texts.
 FILE_OF_TEXT = TEXT._replace(reader="plain_text.all_of", whole=True)
 
-#: All formats, in the order in which they are tested; the first match decides. Formats that cannot be
-#: mistaken for others come first, and the most general formats last.
+#: All formats, in the order in which they are tested; the first match decides. Formats with an
+#: unmistakable beginning come first, and general formats last.
 FORMATS = (
     Format(
         "a Nexis web page of articles",
@@ -388,18 +388,18 @@ FORMATS = (
     TEXT,
 )
 
-#: Format of text if the user gives --header-line, and so declares it to be a table.
+#: Format of a text file if the user declares it to be a table, by --header-line.
 TABLE = FORMATS[-2]
-#: `SUFFIXES`: all suffixes of file names in the table. `SHARED`: the suffixes that do not
-#: identify a format. `PREFIXES`: all prefixes of file names.
+#: `SUFFIXES`: all suffixes of file names in the table. `SHARED`: suffixes that several formats
+#: share. `PREFIXES`: all prefixes of file names.
 SUFFIXES = tuple(suffix for format in FORMATS for suffix in (*format.suffixes, *format.shared))
 SHARED = tuple(suffix for format in FORMATS for suffix in format.shared)
 PREFIXES = tuple(format.prefix for format in FORMATS if format.prefix)
-#: Formats in which a file is one document, by suffix. If a folder has such files, only these files
-#: are read.
+#: Formats in which a file is one document, by suffix. If a folder has files with these suffixes,
+#: only these files are read.
 IN_FOLDERS = {suffix: format for format in FORMATS if format.whole for suffix in format.suffixes}
 IN_FOLDERS[".txt"] = FILE_OF_TEXT
-#: Formats in which a file has many records, by suffix. Such files are read if no file of the
+#: Formats in which a file has many records, by suffix. These files are read if no file of the
 #: folder is a single document.
 IN_FOLDERS_OF_TABLES = {
     suffix: format
@@ -421,7 +421,7 @@ def recognise(head: bytes, name: str) -> Format:
     """
     lower = name.lower()
     if lower.endswith(".xls") and heads.is_table(head, name):
-        return TABLE  # many programs call a table for Excel so
+        return TABLE  # many programs call such a table an Excel file
     for format in FORMATS:
         if format.sure and format.matches(head, name):
             return format

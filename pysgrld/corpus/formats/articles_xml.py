@@ -1,4 +1,4 @@
-"""Readers for articles in XML: PubMed exports, and full texts in JATS.
+"""Readers for articles in XML, which are PubMed exports or full texts in JATS.
 
 xml.etree parses the file while it is read, so that only one article is in memory. The document type
 that such files name is not downloaded, and a file that contains declarations is refused. The only
@@ -19,7 +19,7 @@ from pysgrld.corpus.formats.record_texts import Numbered, texts_of
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, plural
 
-#: Number of bytes that are parsed at a time.
+#: Number of bytes that the parser gets at a time.
 _PIECE = 2**18
 _ENTITIES = {name[:-1]: text for name, text in html5.items() if name.endswith(";")}
 _YEAR = re.compile(r"(?:1[5-9]|20)[0-9]{2}")
@@ -60,24 +60,24 @@ def jats(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def new_parser() -> ElementTree.XMLPullParser[Element]:
-    """Return an XML parser that also knows the named entities of HTML."""
+    """Return an XML parser that accepts the named entities of HTML."""
     target = ElementTree.XMLParser()
     target.entity.update(_ENTITIES)
     return ElementTree.XMLPullParser(("start", "end"), _parser=target)
 
 
-#: Function that takes the name of an element and the number of elements that contain it. If the
-#: element is an article, it returns the function that reads it, else None.
+#: Function of the name of an element and the number of its ancestors. It returns the function that
+#: reads the element if the element is an article, else None.
 ReaderOf = Callable[[str, int], Callable[[Element], dict[str, Any]] | None]
 
 
 def by_name(tags: Mapping[str, Callable[[Element], dict[str, Any]]]) -> ReaderOf:
-    """Return a function that maps the name of an element to its reader, for `articles_in`."""
+    """Return a function that looks up the reader of an element by the element's name."""
     return lambda name, depth: tags.get(name)
 
 
 def articles_in(source: Lines, context: Context, reader_of: ReaderOf) -> Iterator[Numbered]:
-    """Yield the 1-based number and the fields of each article in a file.
+    """Yield the number (from 1) and the fields of each article in a file.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def articles_in(source: Lines, context: Context, reader_of: ReaderOf) -> Iterato
     parser = new_parser()
     number, size, limit = 0, 0, context.options.max_line
     path: list[Element] = []
-    within = 0  # depth of the article that is being read; the root has depth 1
+    within = 0  # depth of the article that is being read, counted from 1 for the root
     try:
         for piece in _pieces(source):
             size += len(piece)
@@ -145,7 +145,7 @@ def name_of(element: Element) -> str:
 
 
 def _text(element: Element | None) -> str:
-    """Return the text in an element and its children, as one line."""
+    """Return the text in an element and in the elements inside it, as one line."""
     return "" if element is None else " ".join("".join(element.itertext()).split())
 
 
@@ -189,7 +189,7 @@ def _pubmed(work: Element) -> dict[str, Any]:
 
 
 def _jats(article: Element) -> dict[str, Any]:
-    """Return the fields of an article in JATS, after removing namespaces."""
+    """Return the fields of an article in JATS, without namespaces in element names."""
     for element in article.iter():
         if isinstance(element.tag, str) and element.tag.startswith("{"):
             element.tag = element.tag.rpartition("}")[2]
@@ -223,12 +223,12 @@ def _jats(article: Element) -> dict[str, Any]:
 
 
 def _prose(element: Element | None) -> str:
-    """Return the text of an element, one paragraph per line, without figures and references."""
+    """Return the text of an element without figures and references, a line for each paragraph."""
     if element is None:
         return ""
     parts: list[str] = []
     walk: list[tuple[Element, bool]] = [(element, False)]
-    while walk:  # A loop is used, because recursion fails on deeply nested elements.
+    while walk:  # Not recursive, because elements may be nested deeply.
         node, done = walk.pop()
         if done:
             parts.append("\n" if node.tag in _BLOCKS else "")

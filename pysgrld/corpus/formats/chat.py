@@ -1,4 +1,4 @@
-"""Reader for chats that WhatsApp exports as text; each message begins with a time and a name."""
+"""Reader for chats that WhatsApp exports as text; a message begins with its time and author."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BEGIN = (
 )
 _MESSAGE = re.compile(_BEGIN + r"[\u200e~]*([^:]{1,60}): (.*)")
 _NOTICE = re.compile(_BEGIN)
-#: Text of a message in place of a picture or other file, if files were not exported.
+#: Text that replaces a picture or another file if the chat was exported without files.
 _LEFT_OUT = re.compile(r"\u200e?<[\w ]+ omitted>|\u200e?\w+ omitted")
 
 
@@ -27,7 +27,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def _messages(context: Context, source: Lines) -> Iterator[Numbered]:
-    """Yield the number and the fields of each message of a chat; skip notices of WhatsApp."""
+    """Yield the number and the fields of each message of a chat, except notices of WhatsApp."""
     number, message = 0, dict[str, str]()
     for _, line in lines_of(context, source):
         match = _MESSAGE.match(line)

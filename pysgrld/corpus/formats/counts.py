@@ -1,4 +1,4 @@
-"""Functions for reading files of word counts in any format.
+"""Functions that all readers of word counts share.
 
 They find the words, and group the entries of a file (pairs of document and word with a count) by
 document. Entries that are not in order are sorted by document first. If they do not fit into memory,
@@ -31,7 +31,7 @@ REAL_DATA = (
     "; for real-valued data, divide the values by a unit such as 0.01, round them to whole "
     "numbers, and train with --link real"
 )
-#: Maximum number of entries of one document in memory, before its repeated words are merged.
+#: Maximum number of entries of one document in memory before entries of the same word are merged.
 MANY = 2**24
 #: Number of entries that are sorted in memory at a time. They take 32 MiB.
 RUN = 2**21
@@ -46,7 +46,7 @@ def find_words(
     documents: int | None = None,
     line: int | None = None,
 ) -> tuple[tuple[str, ...] | None, str]:
-    """Read the words of a file of counts from the file of ``--vocab`` or from a file next to it.
+    """Read the words of a file of counts, from the file of ``--vocab`` or a file in its folder.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def words_of_counts(
 
 
 def not_transposed(context: Context, source: Lines) -> None:
-    """Raise an error if --transpose is given for a format in which each line is a document.
+    """Raise an error if --transpose is used with a format in which each line is a document.
 
     Raises
     ------
@@ -146,12 +146,12 @@ def not_transposed(context: Context, source: Lines) -> None:
 
 
 def refuse_line(reason: str, message: str, path: str, line: int | None) -> None:
-    """Raise the error for a file of counts that has a line above the maximum length."""
+    """Raise the error that a file of counts has a line above the maximum length."""
     raise CorpusError(f"{message}: this is not a file of counts", path, line)
 
 
 def quoted(field: bytes) -> str:
-    """Quote a field of a file for a message, shortened to 40 bytes.
+    """Return a field of a file in quotes for a message, shortened to 40 bytes.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def wrong_count(field: bytes, strict: bool) -> str:
 
 
 class Entries(NamedTuple):
-    """Consecutive entries of a count matrix: pairs of document and word with their counts.
+    """Consecutive entries of a count matrix, each with a document, a word and a count.
 
     Attributes
     ----------
@@ -230,7 +230,7 @@ def canonical(
     first: int = 1,
     add_up: bool = False,
 ) -> tuple[Int64s, Int32s, Int32s]:
-    """Sort the entries of each document by word, and merge or refuse repeated words.
+    """Sort the entries of each document by word; add up or refuse entries of the same word.
 
     Parameters
     ----------
@@ -252,7 +252,7 @@ def canonical(
     if len(rows) == 0:
         return rows, words, counts
     again = rows[1:] == rows[:-1]
-    # This mask is True for an entry that repeats the word of the entry before.
+    # True for an entry with the same word as the entry before.
     same = np.zeros(0, np.bool_)
     if np.any(again & (words[1:] <= words[:-1])):
         order = np.lexsort((words, rows))
@@ -260,7 +260,7 @@ def canonical(
         same = again & (words[1:] == words[:-1])
         if same.any() and not add_up:
             twice = np.flatnonzero(same) + 1
-            # Of two equal entries, lexsort puts the later one last, so the later one is reported.
+            # lexsort is stable, so `twice` has the later of two equal entries, which is reported.
             position = twice[np.argmin(order[twice])]
             message = f"word {words[position] + first} occurs twice in document {rows[position]}"
             raise wrong(
@@ -284,7 +284,7 @@ def canonical(
 
 
 def transposed(parts: Iterable[Entries]) -> Iterator[Entries]:
-    """Exchange documents and words in entries of a matrix that has words in its rows.
+    """Exchange rows and columns of entries, for a matrix with words in its rows.
 
     Parameters
     ----------
@@ -302,7 +302,7 @@ def transposed(parts: Iterable[Entries]) -> Iterator[Entries]:
 
 
 class Grouping:
-    """Converter of entries that are sorted by document to blocks of whole documents.
+    """Converter of entries, which are sorted by document, to blocks of whole documents.
 
     Parameters
     ----------
@@ -339,7 +339,7 @@ class Grouping:
         self.held = Entries(np.empty(0, np.int64), none, none, None)
 
     def blocks(self, parts: Iterable[Entries]) -> Iterator[tuple[Documents, Int64s]]:
-        """Yield blocks of documents, each with the 1-based numbers of its documents.
+        """Yield blocks of documents, each with the numbers of its documents, counted from 1.
 
         Documents without entries are yielded as empty documents if empty documents are kept.
         """
@@ -356,7 +356,7 @@ class Grouping:
             rows = self.held.rows
             ready = int(np.searchsorted(rows, rows[-1]))
             if len(rows) - ready > min(self.words, MANY):
-                # The last document has more entries than there are words, so some words must be
+                # The last document has more entries than the vocabulary has words, so words must be
                 # repeated.
                 rows, words, counts, line = self.held
                 new = canonical(
@@ -377,8 +377,8 @@ class Grouping:
                 yield from self._take(ready)
         if len(self.held.rows):
             yield from self._take(len(self.held.rows))
-        # If many documents are missing at the end of the file, their number in the header is
-        # wrong.
+        # If many documents at the end of the file have no entry, the header's number of documents
+        # is wrong.
         gap = self.documents - self.last
         most = self.present + 1000 if self.context.keep_empty else self.documents // 100
         if gap > most and not self.sure:
@@ -402,7 +402,7 @@ class Grouping:
         return CorpusError(message, self.label, None if line is None else line + position)
 
     def _take(self, n: int) -> Iterator[tuple[Documents, Int64s]]:
-        """Remove the first n entries, which are whole documents, and yield them as a block."""
+        """Remove the first n held entries, which are whole documents, and yield them as a block."""
         rows, words, counts, line = self.held
         positions = np.flatnonzero(counts[:n])
         if len(positions):
@@ -492,7 +492,7 @@ def in_order(parts: Iterable[Entries], scratch: Path | None) -> Iterator[Entries
 
 @dataclass
 class _Run:
-    """A sorted part of all entries; only its beginning is in memory.
+    """Sorted run of entries for merging; only its beginning is in memory.
 
     Attributes
     ----------
@@ -510,7 +510,7 @@ class _Run:
 
 
 def _merged(runs: list[_Run], file: BinaryIO) -> Iterator[Entries]:
-    """Merge sorted runs, and yield their entries; only a part of each run is in memory."""
+    """Merge sorted runs of entries, and yield the entries; only parts of the runs are in memory."""
     portion = max(RUN // len(runs), 1)
     while True:
         for run in runs:
@@ -523,9 +523,9 @@ def _merged(runs: list[_Run], file: BinaryIO) -> Iterator[Entries]:
         runs = [run for run in runs if len(run.ready)]
         if not runs:
             return
-        # Each run has been read up to the last of its `ready` entries. Entries up to the smallest
-        # of these documents can be merged; entries after it may have predecessors in the unread
-        # part of another run.
+        # Each run was read up to the last of its `ready` entries. Entries up to the smallest of
+        # these last documents can be merged. Entries after it must wait for the unread part of
+        # another run.
         limits = [int(run.ready["row"][-1]) for run in runs if run.left]
         limit = min(limits) if limits else int(max(run.ready["row"][-1] for run in runs))
         taken = []

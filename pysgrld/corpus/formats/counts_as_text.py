@@ -1,4 +1,4 @@
-"""Readers for word counts in text files: UCI bag of words, Matrix Market, LDA-C and SVMlight.
+"""Readers for word counts in text files, in the formats UCI, Matrix Market, LDA-C and SVMlight.
 
 In UCI and Matrix Market, a header with the number of entries precedes lines "document word count".
 A UCI file begins with three lines: the numbers of documents, words and entries. Its documents are in
@@ -53,7 +53,8 @@ _MARKET = (
     "a Matrix Market file has, below its comments, a line with the numbers of documents, "
     "words and entries"
 )
-#: Notation of the counts for each type of numbers that a banner of Matrix Market can name.
+#: Notation of the counts for each type of numbers that the first line of a Matrix Market file can
+#: name.
 _NUMBERS: dict[bytes, int] = {
     b"integer": REAL,
     b"unsigned-integer": REAL,
@@ -64,7 +65,7 @@ _NUMBERS: dict[bytes, int] = {
 
 
 def read_uci(source: Lines, context: Context) -> CountedDocuments:
-    """Read the header and the words of a UCI file; return an object that then reads the counts."""
+    """Read the header and words of a UCI file; return its documents as word counts."""
     lines = source.lines(refuse_line)
     head = b""
     while head.count(b"\n") < 3 and (line := next(lines, b"")):
@@ -82,7 +83,7 @@ def read_uci(source: Lines, context: Context) -> CountedDocuments:
 
 
 def read_matrix_market(source: Lines, context: Context) -> CountedDocuments:
-    """Read the header and words of a Matrix Market file; return its documents as word counts.
+    """Read header and words of a Matrix Market file; return its documents as word counts.
 
     Documents are rows. Entries in the order of documents are read one after the other; entries in
     another order are sorted first, on disk if they are many.
@@ -157,7 +158,7 @@ def _banner(line: bytes, label: str) -> int:
 
 
 def _by_document(parts: Iterator[Entries], source: Lines, context: Context) -> Iterator[Entries]:
-    """Sort entries by document, unless the first entries show that they are already sorted.
+    """Sort entries by document, unless the first entries are in ascending order already.
 
     In a file that was written by rows, the number of the document never decreases, and the id of
     the word decreases at the start of a row. In a file that was written by columns, the id of the
@@ -182,7 +183,7 @@ def _by_document(parts: Iterator[Entries], source: Lines, context: Context) -> I
 
 
 def _same_order(parts: Iterator[Entries], label: str) -> Iterator[Entries]:
-    """Yield the same entries; raise an error if their documents are not in ascending order."""
+    """Yield entries unchanged; raise an error if their documents are not in ascending order."""
     last = 0
     for part in parts:
         if len(part.rows):
@@ -280,7 +281,7 @@ def _entries(
         If a line is wrong, or the number of entries differs from the header.
     """
     line, seen, last = header.first, 0, int(ordered)
-    blank = 0  # This is the number of the first blank line after the entries, or 0.
+    blank = 0  # line number of the first blank line after the entries, or 0
     for block in blocks:
         if blank:
             if block.strip():
@@ -342,7 +343,7 @@ def _explain_entry(line: bytes, last: int, header: _Header, form: int) -> str:
     return f"{quoted(line)} is not an entry: {entry}"
 
 
-# ---- LDA-C and SVMlight: one document of pairs per line
+# ---- LDA-C and SVMlight: one document per line, as pairs id:count
 
 _SAID = re.compile(
     rb"(?:[ \t]*(?:#[^\n]*)?\r?\n)*?[ \t]*#[ \t]*column indices are (zero|one)-based", re.I
@@ -352,7 +353,7 @@ _COMMENT = "# Column indices are zero-based"
 
 
 def read_ldac(source: Lines, context: Context) -> CountedDocuments:
-    """Read the words of an LDA-C file; return an object that then reads the documents."""
+    """Read the words of an LDA-C file; return its documents as word counts."""
     not_transposed(context, source)
     vocabulary, origin = find_words(source, context)
     words = None if vocabulary is None else len(vocabulary)
@@ -370,7 +371,7 @@ def read_svmlight(source: Lines, context: Context) -> CountedDocuments:
     elif _has_zero(source.head):
         first = 0
     elif source.path is None or not is_file(source.path):
-        first = 1  # A pipe can be read only once, so that it cannot be searched for the id 0.
+        first = 1  # A pipe can be read only once, so it cannot be searched for the word id 0 first.
     else:
         limit = context.options.max_input
         with Lines(source.path, source.max_line, max_input=limit) as ahead:
@@ -382,7 +383,7 @@ def read_svmlight(source: Lines, context: Context) -> CountedDocuments:
 
 
 def _has_zero(block: bytes) -> bool:
-    """Return True if the word id 0 occurs in any of the given lines of SVMlight."""
+    """Return True if any of the given lines of SVMlight has the word id 0."""
     if b"#" in block:
         block = re.sub(rb"#[^\n]*", b"", block)
     return block.startswith(b"0:") or any(zero in block for zero in _ZEROS)
@@ -395,7 +396,7 @@ def _documents(
     labelled: bool,
     explain: Callable[[bytes, int, int], str],
 ) -> Iterator[tuple[Documents, Int64s]]:
-    """Yield blocks of the documents of an LDA-C or SVMlight file, with their line numbers.
+    """Yield blocks of the documents of an LDA-C or SVMlight file, with the documents' line numbers.
 
     Parameters
     ----------
@@ -445,7 +446,7 @@ def _documents(
 
 
 def _explain_ldac(line: bytes, first: int, last: int) -> str:
-    """Return the error message for an invalid line of LDA-C."""
+    """Return a message that explains why a line is not valid LDA-C."""
     fields = line.split()
     if not fields:
         return "the line is blank; write 0 for a document without words"
@@ -466,7 +467,7 @@ def _explain_ldac(line: bytes, first: int, last: int) -> str:
 
 
 def _explain_svmlight(line: bytes, first: int, last: int) -> str:
-    """Return the error message for an invalid line of SVMlight."""
+    """Return a message that explains why a line is not valid SVMlight."""
     fields = line.partition(b"#")[0].split()
     if fields and b":" not in fields[0]:
         if not re.fullmatch(rb"[-+0-9.,eE]+", fields[0]):

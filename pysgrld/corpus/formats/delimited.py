@@ -1,4 +1,4 @@
-"""Reader for tables in CSV or TSV; each row is a document, and the header names the fields.
+"""Reader for tables in CSV or TSV; each row is a document, and the header names the columns.
 
 A record is bad if a quotation mark in it is never closed, or if text follows a closing quotation
 mark. If bad records are skipped, reading resumes at the second line of the bad record. In a table
@@ -88,7 +88,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
         try:
             if isinstance(record, BadDocument):
                 raise record
-            # In --metadata, any row may equal the first one.
+            # Rows of a metadata table may repeat the first row.
             if (
                 fields.text
                 and record[-1] == names[-1]
@@ -125,7 +125,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 class _RecordLines:
-    """Iterator over the lines of a table, with methods that go back within the current record.
+    """Iterator over a table's lines; it can go back to an earlier line of the current record.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ class _RecordLines:
         self.record, self.starts, self.size = [], [], 0
 
     def plain(self, delimiter: str, *, quoted: bool) -> list[list[str]]:
-        """Return the next records that are one line each and have as many fields as the header."""
+        """Return the next records, while each is one line with as many fields as the header."""
         if self.fields is None or self.fields < 2 or not delimiter.isascii():
             return []
         records: list[list[str]]
@@ -166,13 +166,13 @@ class _RecordLines:
         return records
 
     def back(self, n_lines: int) -> None:
-        """Go back to the line that follows the first `n_lines` lines of the current record."""
+        """Go back to the line after the first `n_lines` lines of the current record."""
         if n_lines < len(self.starts):
             self.at = self.starts[n_lines]
             self.number -= len(self.starts) - n_lines
 
     def back_to_first(self) -> None:
-        """Go back to the first line of the current record; `back` with 1 must be called before."""
+        """Go back from the second to the first line of the current record, after ``back(1)``."""
         self.at = self.starts[0]
         self.number -= 1
 
@@ -184,7 +184,7 @@ class _RecordLines:
             block = next(self.blocks)
             if not block:
                 self.number += 1
-                raise BadDocument  # The line was too long and has been left out.
+                raise BadDocument  # the line was too long, and `source` has skipped it
             begin = self.starts[0] if self.starts else self.at
             self.starts = [start - begin for start in self.starts]
             self.block, self.at = self.block[begin:] + block, self.at - begin
@@ -208,7 +208,7 @@ class _RecordLines:
 def _records(
     lines: _RecordLines, delimiter: str, *, quoted: bool
 ) -> Iterator[tuple[list[str] | BadDocument, int]]:
-    """Yield each record of a table, or the error in it, with the number of its first line."""
+    """Yield each record of a table, or the error in it, with the line number of its start."""
     parser = csv.reader(
         lines,
         delimiter=delimiter,
@@ -265,13 +265,13 @@ def _records(
                     lines.broken += 1
             elif delimiter == "\t" and lines.fields and len(record) != lines.fields:
                 record = _cells(lines, delimiter) or record
-            # A line of blanks is skipped, as other readers of tables do.
+            # Lines of blanks are skipped, as in other readers of tables.
             if len(record) > 1 or (record and "".join(lines.record).strip(" \r\n")):
                 yield record, first
 
 
 def _cells(lines: _RecordLines, delimiter: str) -> list[str] | None:
-    """Split the first line of a record into cells; return None if their number is wrong."""
+    """Split the first line of a record into cells; return None unless their number is right."""
     cells = lines.record[0].rstrip("\r\n").split(delimiter)
     if len(cells) != lines.fields:
         return None
@@ -279,12 +279,12 @@ def _cells(lines: _RecordLines, delimiter: str) -> list[str] | None:
 
 
 def _unquoted(cell: str) -> str:
-    """Remove the quotation marks of a cell if it is quoted as a whole."""
+    """Remove the quotation marks around a cell, if they enclose all of it."""
     return cell[1:-1].replace('""', '"') if _QUOTED.fullmatch(cell) else cell
 
 
 def _swallows(record: list[str], delimiter: str) -> bool:
-    """Return True if each line of a record looks like a separate record.
+    """Return True if each line of a record of several lines looks like a record.
 
     A quotation mark that is never closed makes one record of many lines. Two fields in each line
     are enough evidence only if one field is a number, because a text with line breaks may have a
@@ -303,9 +303,9 @@ def _swallows(record: list[str], delimiter: str) -> bool:
 def _names(
     lines: _RecordLines, context: Context, source: Lines, *, quoted: bool
 ) -> tuple[str, list[str]]:
-    """Skip lines above a table, and return the delimiter and the field names of the table."""
+    """Skip the lines above a table's header; return the delimiter and the field names."""
     options, fields = context.options, context.wanted
-    # A table for --metadata has no text field, and its first row is the header.
+    # A table for --metadata needs no text field, and its first row is always the header.
     of_texts = fields.text is not None
     tabs = source.name.lower().endswith(".tsv") or delimiter_of(source.head) == "\t"
     begins = ("\t", ",", ";") if tabs else (",", ";", "\t")
@@ -349,7 +349,7 @@ def _names(
 def _with_unnamed(
     names: list[str], lines: _RecordLines, context: Context, source: Lines, delimiter: str
 ) -> list[str]:
-    """Add a name for a field that occurs in all records but not in the header.
+    """Add a name for a field that all records have but the header lacks.
 
     R writes the names of rows without a name in the header. Other programs end each record, but not
     the header, with a separator.
@@ -378,13 +378,13 @@ def _header(
     *,
     quoted: bool,
 ) -> tuple[str, list[str]]:
-    """Detect the delimiter of a table by its header, and return it with the fields of the header.
+    """Detect the delimiter of a table by its header; return it with the header's field names.
 
     The first delimiter is chosen with which the header has the text fields, or else the delimiter
     with which the header has the most fields.
     """
     most: list[str] = []
-    # `wrong` is the error message for the first delimiter with which the header is invalid.
+    # Error message for the first delimiter that gives an invalid header.
     best, wrong = separators[0], ""
     for delimiter in separators:
         record, number = next(_records(lines, delimiter, quoted=quoted), ([], 1))

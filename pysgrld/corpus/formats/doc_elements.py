@@ -1,4 +1,4 @@
-"""Reader for files of elements <DOC> ... </DOC>: TREC collections and output of wikiextractor.
+"""Reader for files with a document in each element <DOC> ... </DOC>.
 
 These files look like XML but are not: characters may be unescaped, and a root element is missing.
 Each document is therefore the text between a pair of these tags; documents are read one by one.
@@ -17,7 +17,7 @@ from pysgrld.errors import CorpusError
 
 _BEGIN = re.compile(rb"\s*(?:<(?!doc\b)[^<>]*>\s*)*<doc\b([^<>]*)>", re.I)
 _END = re.compile(rb"</doc\s*>", re.I)
-#: Pattern of the gap between documents, in which only tags and blanks are allowed.
+#: Pattern of the text between two documents, which may have only tags and blanks.
 _BETWEEN = re.compile(rb"\s*(?:<[^<>]*>\s*)*")
 _ATTRIBUTE = re.compile(r'([\w:-]+)\s*=\s*"([^"]*)"')
 #: Pattern of a field in a TREC document, which is an element with a name in capitals.
@@ -28,7 +28,7 @@ _TEXT = "TEXT"
 
 
 def read(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document per element <DOC>; attributes and child elements become fields."""
+    """Yield one document per <DOC> element; its attributes and child elements become fields."""
     yield from texts_of(_documents(context, source), source, context, "document", title="headline")
 
 
@@ -41,7 +41,7 @@ def _documents(context: Context, source: Lines) -> Iterator[Numbered]:
         If text stands between documents, or the last document does not end.
     """
     held, number, line, limit = b"", 0, 1, context.options.max_line
-    looked = 0  # number of bytes of `held` that were searched for an end tag in vain
+    looked = 0  # number of bytes of `held` that are known to contain no end tag
     for block in source.blocks():
         held += block
         start = 0
@@ -83,7 +83,7 @@ def _record(attributes: bytes, content: bytes, context: Context) -> dict[str, st
         return BadDocument("not UTF-8", undecodable(context.options.encoding))
     record = {name: html.unescape(value) for name, value in _ATTRIBUTE.findall(head)}
     parts: dict[str, list[str]] = {}
-    # The documents of wikiextractor have an attribute "url", and no fields in their text.
+    # Documents of wikiextractor have an attribute "url"; elements in their text are no fields.
     if "url" not in record:
         for match in _FIELD.finditer(text):
             parts.setdefault(match[1], []).append(_plain(match[2]))
@@ -94,5 +94,5 @@ def _record(attributes: bytes, content: bytes, context: Context) -> dict[str, st
 
 
 def _plain(text: str) -> str:
-    """Remove tags from a text, and replace entities such as &amp; by characters."""
+    """Remove tags from a text, and replace entities such as &amp; by their characters."""
     return html.unescape(_TAG.sub(" ", text)).strip()

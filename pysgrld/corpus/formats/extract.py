@@ -26,7 +26,7 @@ _CHARSET = re.compile(
 )
 #: Number of bytes at the start of a web page in which its encoding may be declared.
 _LOOKED_AT = 4096
-#: Encodings that browsers use in place of a declared encoding, because they have more characters.
+#: Encodings that browsers use instead of a declared encoding, because they have more characters.
 _WIDER = {
     "iso8859-1": "windows-1252",
     "ascii": "windows-1252",
@@ -36,14 +36,14 @@ _WIDER = {
 
 #: Elements of HTML without visible text, which are removed.
 _UNSEEN = ["script", "style", "template", "noscript", "svg", "math", "head", "iframe", "object"]
-#: Elements of HTML that begin and end a line of the extracted text.
+#: Elements of HTML at which a new line of the extracted text begins.
 _BLOCKS = (
     "address,article,aside,blockquote,body,br,caption,center,dd,details,dir,div,dl,dt,fieldset,"
     "figcaption,figure,footer,form,h1,h2,h3,h4,h5,h6,header,hr,legend,li,main,menu,nav,ol,option,p,"
     "pre,section,select,summary,table,tbody,td,tfoot,th,thead,tr,ul"
 )
-#: `DEEPEST`: maximum number of unclosed tags in a web page. `VALUES`: maximum number of values in
-#: one tag. Parsers take quadratic time for larger numbers.
+#: `DEEPEST`: maximum number of unclosed tags in a web page. `VALUES`: maximum number of attributes
+#: in one tag. With more of them, parsers take quadratic time.
 DEEPEST, VALUES = 10_000, 5_000
 _CLOSED_BY_NEXT = rb"(?:p|li|td|tr|th|dt|dd|option|br|hr|img|input|meta|link|col|area|source|wbr)\b"
 _OPENED = re.compile(rb"<(?!%s)[a-z]" % _CLOSED_BY_NEXT, re.I)
@@ -56,10 +56,11 @@ _COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _END_OF_ARTICLE = "\nEnd of Document"
 #: Maximum number of files in the archive that is a Word document. Real documents have fewer.
 _MOST_PARTS = 10_000
-#: Maximum size in bytes of an unpacked stream in a PDF file. Extracting its text takes about fifteen
-#: times as much memory.
+#: Maximum size in bytes of an unpacked stream in a PDF file. Extracting the text of a stream takes
+#: about fifteen times as much memory.
 _LARGEST_STREAM = 2**24
-#: Pattern of a hyphen at the end of a line, which may divide a word, with its neighbouring characters.
+#: Pattern of a hyphen at the end of a line with the characters around it. The hyphen may divide a
+#: word.
 _DIVIDED = re.compile("(\\S)([-\u2010\u00ad]\n)(?=(\\S))")
 
 
@@ -76,7 +77,7 @@ def html(data: bytes, options: CorpusOptions) -> tuple[bytes, str | None]:
 
 
 def check_tags(data: bytes) -> None:
-    """Raise an error if a web page is nested so deeply that a parser would take quadratic time.
+    """Raise an error if a web page has so many unclosed tags that parsing takes quadratic time.
 
     Raises
     ------
@@ -111,7 +112,7 @@ def shown(text: str) -> tuple[bytes, str | None]:
 
 
 def _decoded(data: bytes, options: CorpusOptions) -> str:
-    """Decode a web page, from the encoding that it declares or else from UTF-8.
+    """Decode a web page from the encoding that it declares, or from UTF-8 if it declares none.
 
     If --encoding is given, the page was converted to UTF-8 before.
     """
@@ -121,7 +122,7 @@ def _decoded(data: bytes, options: CorpusOptions) -> str:
             encoding = codecs.lookup(says[1].decode("ascii", "replace")).name
         except LookupError:
             encoding = UTF8
-    # These encodings cannot be right, because the declaration itself is in ASCII.
+    # The declaration was read as ASCII, so the page cannot be in these encodings.
     if encoding.startswith(("utf-16", "utf-32")):
         encoding = UTF8
     try:
@@ -161,7 +162,8 @@ def docx(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
         )
     paragraph, text, *blanks = map(names.qn, ("w:p", "w:t", "w:tab", "w:br", "w:cr"))
     words = _Words(text, {paragraph: "\n"} | dict.fromkeys(blanks, " "))
-    # The parser calls `words` and builds no tree, which would take twenty times the memory.
+    # The parser calls the methods of `words`. A tree of all elements would take twenty times the
+    # memory.
     parser = etree.XMLParser(
         target=words, resolve_entities=False, load_dtd=False, no_network=True, huge_tree=False
     )
@@ -190,7 +192,7 @@ def docx(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
 
 
 class _Words:
-    """Collector of the text of a Word document; an XML parser calls its methods.
+    """Target of an XML parser, which collects the text of a Word document.
 
     Parameters
     ----------
@@ -205,11 +207,11 @@ class _Words:
     def __init__(self, text: str, signs: dict[str, str]) -> None:
         self._text, self._signs = text, signs
         self._parts: list[str] = []
-        self._hidden = 0  # number of open Fallback elements, whose text repeats other text
+        self._hidden = 0  # number of open Fallback elements, which repeat text in another form
         self._is_text = False
 
     def start(self, tag: str, attributes: Any) -> None:
-        """Note the start of an element."""
+        """Handle the start of an element."""
         del attributes
         if tag == self._FALLBACK:
             self._hidden += 1
@@ -219,12 +221,12 @@ class _Words:
                 self._parts.append(sign)
 
     def end(self, tag: str) -> None:
-        """Note the end of an element."""
+        """Handle the end of an element."""
         self._is_text = False
         self._hidden -= tag == self._FALLBACK
 
     def data(self, data: str) -> None:
-        """Collect characters of an element, which the parser may pass in several calls."""
+        """Handle a part of the text of an element; an element's text may come in several parts."""
         if self._is_text and not self._hidden:
             self._parts.append(data)
 
@@ -234,7 +236,7 @@ class _Words:
 
 
 def _main_part(archive: zipfile.ZipFile, limit: int) -> zipfile.ZipInfo:
-    """Find the file with the main text in the archive of a Word document.
+    """Find the name of the file with the main text in the zip archive of a Word document.
 
     Raises
     ------
@@ -265,7 +267,7 @@ def _main_part(archive: zipfile.ZipFile, limit: int) -> zipfile.ZipInfo:
 
 
 def pdf(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
-    """Return the text of all pages of a PDF file; words divided at the end of a line are joined.
+    """Return the text of all pages of a PDF file, without hyphens that divide words at line ends.
 
     Raises
     ------
@@ -309,7 +311,7 @@ def pdf(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
 
 
 def joined_lines(text: str) -> str:
-    """Join words that a hyphen or a soft hyphen divides at the end of a line.
+    """Join words that are divided at the end of a line by a hyphen or a soft hyphen.
 
     A soft hyphen always divides a word. A hyphen divides a word if it stands between letters, and
     the following letter is not a capital.
@@ -324,7 +326,7 @@ def joined_lines(text: str) -> str:
 
 
 def _bound_streams(library: Any) -> None:
-    """Set the maximum size of an unpacked stream in pypdf to `_LARGEST_STREAM` bytes."""
+    """Let pypdf unpack no stream of a PDF file to more than `_LARGEST_STREAM` bytes."""
     names = ("zlib", "lzw", "run_length")
     if hasattr(library, "overwrite_configuration"):
         limits = {f"{name}_maximum_output_length": _LARGEST_STREAM for name in names}

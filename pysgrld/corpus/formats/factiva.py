@@ -18,7 +18,7 @@ _KNOWN = ("text", "id", "title", "date", "source")
 
 
 def read(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document per article of a web page, which is parsed as a whole.
+    """Yield one document per article of a web page; the whole page is parsed at once.
 
     Raises
     ------

@@ -26,7 +26,7 @@ from pysgrld.corpus.word_lists import distinct
 from pysgrld.errors import CorpusError, MissingInputError, plural
 from pysgrld.options.paths import is_file
 
-#: Number of entries of the matrix that are read at a time.
+#: Number of matrix entries that are read at a time.
 PORTION = 2**18
 
 
@@ -56,7 +56,7 @@ class _Matrix(NamedTuple):
 
 
 def read(source: Lines, context: Context) -> CountedDocuments:
-    """Find the count matrix in an HDF5 file; return an object that then reads the counts."""
+    """Find the count matrix in an HDF5 file; return its cells as documents, with genes as words."""
     not_transposed(context, source)
     if source.path is None or not is_file(source.path):
         raise CorpusError("HDF5 cannot be read from a pipe; give the file's name", source.label)
@@ -160,7 +160,7 @@ def _strings(dataset: Any) -> list[str]:
 
 
 def _entries(matrix: _Matrix, label: str) -> Iterator[Entries]:
-    """Yield the entries of a matrix in the order in which they are stored.
+    """Yield the entries of a matrix in the order in which the file stores them.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Detection of the header of a table, which may be missing or may follow title lines."""
+"""Detection of a table's header, if the table has one; titles may come before it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pysgrld.corpus.about.values import MISSING_VALUES
 from pysgrld.corpus.formats.text_fields import CHARACTERS, NAMES, SAMPLED, WORDS, usual
 from pysgrld.errors import plural
 
-#: Number of non-empty rows at the start of a table among which the header is searched.
+#: Number of non-empty rows at the start of a table in which the header is searched.
 _ABOVE = 40
 #: Cells that count as missing values in a column of numbers.
 _MISSING = frozenset(("", *MISSING_VALUES))
@@ -23,7 +23,7 @@ _SEPARATOR = re.compile(rb"\xef?\xbb?\xbf?\"?sep=(.)\"?\r?\n", re.I)
 
 
 class Above(NamedTuple):
-    """Lines above the header of a table.
+    """Lines above the header of a table, and the separator that the first line may name.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Above(NamedTuple):
 
 
 def lines_above(head: bytes, separators: Sequence[str]) -> Above:
-    """Detect the header of a table, and count the lines above it.
+    """Detect the header of a table, and count the lines before it.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def lines_above(head: bytes, separators: Sequence[str]) -> Above:
         except csv.Error:
             continue
         if len(ends) < SAMPLED and len(lines) == ends[-1] and len(rows) > 3:
-            rows.pop()  # The bytes read may end within the last row.
+            rows.pop()  # the last row may be cut off
         place = header_row(rows)
         width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
         if width > 1 and (best is None or width > best[0]):
@@ -111,7 +111,7 @@ def header_row(rows: Sequence[Sequence[str]]) -> int:
 
 
 def is_row(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Return True if the first row of a table is a row of data, and not a header.
+    """Return True if the first row of a table is data and not a header.
 
     A row of data has no usual name of a text field, and no word in a column of numbers. It has a
     number in a column of numbers, or a long text in a column of long texts.
@@ -145,7 +145,7 @@ def is_row(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 
 
 def rows_of_labels(rows: Sequence[Sequence[str]]) -> int:
-    """Count the rows below the header of a survey that have questions or ids instead of answers.
+    """Count the rows below the header of a survey that contain questions or ids, not answers.
 
     Qualtrics writes two such rows, LimeSurvey (VV) one row of ids, and SurveyMonkey one row with
     kinds of answers.
@@ -172,7 +172,7 @@ def rows_of_labels(rows: Sequence[Sequence[str]]) -> int:
 
 
 def labels_left_out(label: str, rows: int) -> str:
-    """Return the message that rows with questions or ids of a survey are left out."""
+    """Return the message that rows with questions or ids were left out of a survey."""
     return f"{label}: skipped {plural(rows, 'row')} with survey questions or ids below the header"
 
 

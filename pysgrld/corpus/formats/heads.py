@@ -1,4 +1,4 @@
-"""Patterns by which some formats are detected in the first lines of a file."""
+"""Patterns of the first lines of a file, by which some formats are detected."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pysgrld.corpus.formats.table_head import delimiter_of
 WEB_OF_SCIENCE = re.compile(
     rb"\s*(?:FN [^\n]*\n\s*VR [0-9]|(?:FN [^\n]*\n)?PT [A-Z][ \t]*\r?\n(?:[A-Z][A-Z0-9] |UT))"
 )
-#: First line of a reference in the format of PubMed, which ERIC uses too.
+#: First line of a reference in PubMed format, as PubMed and ERIC export it.
 PUBMED = re.compile(rb"\s*(?:PMID *- ?[0-9]+|OWN *- ?ERIC)[ \t]*\r?\n")
 ENDNOTE = re.compile(rb"\s*%0 [A-Z][^\n]*\n%[A-Z0-9@+~] ")
 REFWORKS = re.compile(rb"\s*RT [A-Z][^\n]*\n(?:[A-Z][A-Z0-9] [^\n]*\n)*?(?:SR|ID|A1|T1|JF|YR|AB) ")
@@ -20,12 +20,12 @@ _ENTRY = (
     rb"@(?:(?:article|book|in\w+|misc|\w*thesis|string|comment|techreport|proceedings|preamble|online)"
     rb"\s*[{(]|[a-z]++\s*+[{(]\s*+[^\s,{}=]*+\s*+,\s*+[a-z][\w-]*\s*=)"
 )
-#: First lines of BibTeX: an entry of a usual type, or an entry with a key and a field. Programs write
-#: other lines above it.
+#: First lines of BibTeX: an entry of a usual type, or an entry with a key and a field. Other lines
+#: may come before the entry.
 BIBTEX = deferred(rb"(?:[^\n@]*\n){0,20}?[ \t]*%b" % _ENTRY, re.I)
 
-#: Pattern of blanks, processing instructions and comments before the root element of XML. The
-#: pattern must not backtrack, because a file of blanks would then take quadratic time.
+#: Pattern of blanks, processing instructions and comments before the root element of XML. It must
+#: not backtrack: a file that consists of blanks would take quadratic time.
 _BEFORE_ROOT = rb"\s*+(?:<\?[^>]*+>\s*+|<!--.*?-->\s*+)*+"
 #: First lines of a PubMed export. A document type that contains declarations ("[") does not match.
 PUBMED_XML = deferred(
@@ -54,7 +54,7 @@ FACTIVA = deferred(
 NEXIS = deferred(
     rb"\s*<(?:!DOCTYPE|html)\b.*?(?:<DOC NUMBER=|\b1 of [0-9]+ DOCUMENTS\b)", re.S | re.I
 )
-#: First lines of a file of elements <DOC>. Text with one word and its tags per line does not match.
+#: First lines of a file of <DOC> elements. A text with a tagged word in each line does not match.
 DOC = deferred(
     rb"\s*(?:<\?xml[^>]*>\s*|<docs>\s*)?"
     rb"<doc(?:\s+[\w:-]+=\"[^\"]*\")*\s*>(?!\s*(?:<[^<>\n]+>\s*\n)*(?:[^\t\n]+\t[^\n]*\n){2})"
@@ -70,19 +70,20 @@ CHAT = re.compile(
 
 _NAME = rb"[A-Za-z][A-Za-z0-9-]*"
 MBOX = re.compile(rb"\s*From (?:[^\n]*[ \t])?(?:19|20)[0-9]{2}\b[^\n]*\n>?%b:" % _NAME)
-#: Header of a mail message: lines "Name: value", which may be folded, then a blank line or the end.
+#: Pattern of the headers of a mail message: lines "Name: value", which may continue on indented
+#: lines, and then a blank line or the end.
 MESSAGE = re.compile(rb"%b:[^\n]*\n(?:(?:%b:|[ \t])[^\n]*\n)*(?:\r?\n|\Z)" % (_NAME, _NAME))
 _HEADER = re.compile(
     rb"^(from|to|date|subject|message-id|received|return-path|delivered-to|mime-version|newsgroups|path"
     rb"|xref|nntp-posting-host|organization|lines|content-type):",
     re.I | re.M,
 )
-#: Minimum number of different usual header names by which a mail message is detected.
+#: Minimum number of different usual headers that a mail message must have to be detected.
 _NAMES = 2
 
 
 def is_message(head: bytes, name: str) -> bool:
-    """Return True if a file begins like a mail message, with From and another usual header.
+    """Return True if a file begins like a mail message, with "From" and another usual header.
 
     Parameters
     ----------
@@ -102,7 +103,7 @@ def is_message(head: bytes, name: str) -> bool:
 
 
 def is_table(head: bytes, name: str) -> bool:
-    """Return True if the first lines of a file look like the header and records of a table.
+    """Return True if the first lines of a file look like the header and rows of a table.
 
     Parameters
     ----------

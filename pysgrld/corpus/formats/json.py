@@ -21,7 +21,7 @@ from pysgrld.errors import CorpusError
 
 #: A batch of documents is full if it has `TOGETHER` array elements or `SIZE` bytes of text.
 TOGETHER, SIZE = 256, 2**20
-#: Maximum number of characters of a text that is built from words and their counts.
+#: Maximum number of characters of a text that is made from words and their counts.
 _LARGEST = 2**26
 _MISSING, _DECODER = object(), json.JSONDecoder()
 
@@ -42,7 +42,7 @@ def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
     text_fields = context.wanted.text
     is_alone = b"\n" not in source.head.strip()
     for block in source.lines(context.bad):
-        # An empty block stands for a line that was too long, which has been reported.
+        # An empty block stands for a line that was too long and was reported already.
         if not block:
             batch.refuse(BadDocument(), source.line)
         for number, line in enumerate(block.split(b"\n"), source.line + 1):
@@ -68,7 +68,7 @@ def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def _decoded(line: str) -> Any:
-    """Decode a line of JSON, faster than `json.loads` if no blanks surround the value.
+    """Decode a line of JSON; without blanks around the value, this is faster than `json.loads`.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def _decoded(line: str) -> Any:
 
 
 def read_array(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document for each element of a JSON array; a null text gives an empty document.
+    """Yield one document per element of a JSON array; a null text makes an empty document.
 
     The line number of a document is the 1-based number of its element.
     """
@@ -90,7 +90,7 @@ def read_array(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def _read_elements(source: Lines, context: Context, what: str) -> Iterator[Texts]:
-    """Yield a document for each element of a list, or one document for a single object."""
+    """Yield one document per element of a list, or one document for a file with a single object."""
     limit = context.options.max_line
     elements = Elements(source, context.options).elements(what, context.log)
     first = list(islice(elements, 1))
@@ -123,7 +123,7 @@ def _read_elements(source: Lines, context: Context, what: str) -> Iterator[Texts
 
 
 def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
-    """Return the text of a record in UTF-8; it is empty if the text is null.
+    """Return the text of a record in UTF-8, or empty bytes if the text is null.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
         raise BadDocument("not an object", "JSON, but not an object with fields")
     if fields is None:
         return b""
-    # Most records need no more than this text.
+    # This is enough for most records.
     if (
         len(fields) == 1
         and type(text := value.get(fields[0])) is str
@@ -149,7 +149,7 @@ def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
     }
     parents = [value.get(field.partition(".")[0], {}) for field in fields if "." in field]
     if not texts and any(not isinstance(parent, dict | list) for parent in parents):
-        # The text field is nested in a value that is null or a link, so there is no text.
+        # The object that should have the text field is null or a link, so this record has no text.
         return b""
     if not texts:
         raise BadDocument(
@@ -164,13 +164,13 @@ def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
         and "full_text" in long
         and "text" in texts
     ):
-        # The field "text" has only the beginning of a long tweet.
+        # The field "text" of a long tweet has only its beginning.
         texts["text"] = long["full_text"]
     return joined(_utf8(text, field) for field, text in texts.items())
 
 
 def _check_is_document(value: Any, label: str) -> None:
-    """Raise `CorpusError` if the only object of a file has columns instead of a document."""
+    """Raise `CorpusError` if the single object of a file has a list for each column of a table."""
     shapes = {_shape(column) for column in value.values()} if isinstance(value, dict) else {None}
     if len(shapes) == 1 < len(value) and shapes != {None}:
         raise CorpusError(
@@ -181,14 +181,14 @@ def _check_is_document(value: Any, label: str) -> None:
 
 
 def _shape(column: Any) -> Any:
-    """Return the keys or the length of a list or object with several values; otherwise None."""
+    """Return the keys of an object or the length of a list; None unless it has several values."""
     if isinstance(column, dict):
         return tuple(column) if len(column) > 1 else None
     return len(column) if isinstance(column, list) and len(column) > 1 else None
 
 
 def nested(value: Any, path: Sequence[str]) -> Any:
-    """Look up a nested value by the names on the path to it.
+    """Look up a value in nested objects by the names on the path to the value.
 
     If a value on the path is a list, the values in all of its elements are returned.
 
@@ -213,12 +213,12 @@ def nested(value: Any, path: Sequence[str]) -> Any:
 
 
 def _dotted(fields: WantedFields) -> list[str]:
-    """Return the names of wanted fields that are paths to nested values, such as user.name."""
+    """Return the wanted fields with names that are paths to nested values, such as user.name."""
     return [name for name in (fields.id, fields.title, *fields.columns) if "." in name]
 
 
 def _with_nested(record: dict[str, Any], fields: WantedFields) -> dict[str, Any]:
-    """Return a record to which wanted nested values are added as fields; lists become texts."""
+    """Return a copy of a record with wanted nested values as fields; lists become texts."""
     values = {}
     for name in _dotted(fields):
         if name not in record and (value := nested(record, name.split("."))) is not _MISSING:
@@ -233,12 +233,12 @@ def _joined_list(value: Any) -> Any:
 
 
 def _of_list(value: list[Any] | dict[str, Any]) -> str | None:
-    """Build a text from a list of tokens or pages, or from words with positions or counts.
+    """Join tokens or pages to a text, or words that are given with their positions or counts.
 
     Return None for any other value.
     """
     if isinstance(value, list):
-        # Telegram writes a message as a list of texts and of objects that have a text.
+        # Telegram writes a message as a list of texts, and of objects that contain texts.
         value = [part.get("text") if isinstance(part, dict) else part for part in value]
         if not all(isinstance(token, str) for token in value):
             return None
@@ -256,7 +256,7 @@ def _of_list(value: list[Any] | dict[str, Any]) -> str | None:
 
 
 def _utf8(text: Any, field: str) -> bytes:
-    """Return the value of a text field, or the text built from a list or object, in UTF-8."""
+    """Return the value of a text field in UTF-8; a list or an object is joined to a text first."""
     if text is None:
         return b""
     if isinstance(text, list | dict):

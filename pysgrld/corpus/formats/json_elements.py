@@ -1,4 +1,4 @@
-"""Decoder that reads the elements of a JSON array, or of a list in an object, one at a time."""
+"""Decoder that yields the elements of a JSON array, or of a list in an object, one by one."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from pysgrld.corpus.lines import UTF8, Lines, undecodable
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.errors import CorpusError, Log
 
-#: Kinds of JSON files: lines with an object each, an array, an object with a list of documents, and
-#: an object that is one document.
+#: Kinds of JSON files: an object in each line; an array; an object with a list of documents; an
+#: object that is one document.
 LINES, ARRAY, WITHIN, OBJECT = "lines", "array", "within", "object"
-#: If an error is nearer than this number of characters to the end of the data read so far, the
-#: last element may be incomplete, and more data is read.
+#: If a decoding error is nearer than this number of characters to the end of the data in memory,
+#: the last element may be cut off, and more data is read.
 _CERTAIN = 32
-#: Maximum depth of nested objects in which a list of documents is searched.
+#: Maximum number of objects around a list of documents.
 _DEEPEST = 8
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
 _LIST = re.compile(r"\[\s*[^\s]")
-#: Pattern of the assignment to a variable that precedes the array in an archive of Twitter.
+#: Pattern of the assignment to a variable before the array, in a download from Twitter.
 _ASSIGNED = re.compile(r"\s*window\.[\w.]+ = ")
 #: Usual names of the list of people in an export of a chat.
 _PEOPLE = ("participants", "members", "users")
-#: Pattern of the start of a list of documents with a usual name. It matches even if the line is
-#: incomplete.
+#: Pattern of the start of a list of documents with a usual name. The rest of the line may be
+#: missing.
 _LIST_IN_LINE = re.compile(
     rb'"(?:items|results?|docs|documents|data|messages|records|articles|papers|works|issues|posts|tweets'
     rb'|comments|hits|entries|orderedItems|rows|statuses)"\s*:\s*\[\s*\{'
@@ -40,7 +40,7 @@ _LIST_IN_LINE = re.compile(
 
 
 def contents_of(head: bytes, fields: Sequence[str]) -> str:
-    """Detect the layout of a JSON file: `LINES`, `WITHIN` (list in an object) or `OBJECT`.
+    """Detect the layout of a JSON file; return `LINES`, `WITHIN` (a list in an object) or `OBJECT`.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def contents_of(head: bytes, fields: Sequence[str]) -> str:
     try:
         walk.character()
         path = walk.enter()
-    except CorpusError:  # The bytes read may end before the list begins.
+    except CorpusError:  # The list may begin after the bytes that were read.
         path = None if is_whole else ""
     names = names or walk.names
     is_text = any(f in names for f in fields) if fields else usual(names, NAMES) is not None
@@ -82,7 +82,7 @@ def contents_of(head: bytes, fields: Sequence[str]) -> str:
 
 
 class Elements:
-    """Decoder of the elements of a JSON file, which reads more of the file when needed.
+    """Decoder of the elements of a JSON file, which reads the file in blocks as needed.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class Elements:
 
     @classmethod
     def of_head(cls, head: bytes) -> Self:
-        """Create a decoder for the first bytes of a file, which may end within an element."""
+        """Create a decoder for the first bytes of a file; the last element may be cut off."""
         reader = cls.__new__(cls)
         reader.label, reader.encoding, reader.limit = "", UTF8, len(head) + 1
         reader.blocks, reader.names = iter(()), []
@@ -118,7 +118,7 @@ class Elements:
         return reader
 
     def elements(self, what: str, log: Log) -> Iterator[tuple[Any, int]]:
-        """Yield each decoded element with its number of characters.
+        """Yield each decoded element and its number of characters.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ class Elements:
                 yield self.element()
         else:
             before = None
-            while self.character() == "{":  # a file may have several objects, one for each page
+            while self.character() == "{":  # a file may have an object for each page of results
                 path = self.enter()
                 if path is None:
                     names = field_names(self.names)
@@ -154,11 +154,11 @@ class Elements:
         if what == ARRAY and self.character() not in ("", ";"):
             problem = "there is text after the end of the array; give a single array, or JSON lines"
             raise self.fault(problem, self.taken)
-        for _ in self.blocks:  # The digest is computed from the whole file.
+        for _ in self.blocks:  # Read the rest, because the digest is computed from the whole file.
             pass
 
     def enter(self, depth: int = 0) -> str | None:
-        """Go to the first list of objects in the object at the current position.
+        """Enter the object at the current position, and go to its first list of objects.
 
         Return the path of names to the list, or None if the object has no such list.
         """
@@ -182,7 +182,7 @@ class Elements:
         return None
 
     def _leave(self, depth: int) -> None:
-        """Go to the end of the object that the current position is in, `depth` levels deep."""
+        """Go to the end of the current object and of the objects around it, `depth` in all."""
         for _ in range(depth):
             while self.character() == ",":
                 self.at += 1
@@ -193,7 +193,7 @@ class Elements:
             self.at += 1
 
     def _is_of_people(self, name: str) -> bool:
-        """Return True if a list contains the people of a chat, before a list of messages."""
+        """Return True if a list contains the people of a chat, and a list of messages follows."""
         return name in _PEOPLE and bool(_LIST_IN_LINE.search(self.ready[self.at :].encode()))
 
     def _holds_objects(self) -> bool:
@@ -203,7 +203,7 @@ class Elements:
         return match is not None and match[0].endswith("{")
 
     def _array(self) -> Iterator[tuple[Any, int]]:
-        """Yield the elements of the array at the current position."""
+        """Yield the elements of the array that begins at the current position."""
         self.at += 1
         if self.character() != "]":
             while True:
@@ -222,12 +222,12 @@ class Elements:
         self.at += 1
 
     def element(self) -> tuple[Any, int]:
-        """Decode the next element, and return it with its number of characters."""
+        """Decode the next element; return the element and its number of characters."""
         self.character()
         while True:
             try:
                 value, end = _DECODER.raw_decode(self.ready, self.at)
-                # A number at the end of the data may continue in the next block.
+                # A number at the end of the data in memory may continue.
                 if end < len(self.ready) or self.ended:
                     length, self.at = end - self.at, end
                     self.taken += 1
@@ -245,10 +245,10 @@ class Elements:
             held = len(self.ready) - self.at
             if held > self.limit:
                 raise self.fault(f"the element has more than {self.limit} bytes (--set max-line)")
-            self.more(held)  # The number of characters is doubled, so that few attempts are needed.
+            self.more(held)  # The amount of data is doubled, so that few attempts are needed.
 
     def character(self) -> str:
-        """Skip blanks, and return the next character without skipping it, or "" at the end."""
+        """Skip blanks; return the next character, which is not skipped, or "" at the end."""
         while True:
             match = _BLANK.match(self.ready, self.at)
             self.at = match.end() if match else self.at
@@ -257,7 +257,7 @@ class Elements:
             self.more()
 
     def more(self, characters: int = 1) -> None:
-        """Read at least the given number of further characters, or the rest of the file."""
+        """Read at least the given number of additional characters, or the rest of the file."""
         parts, size = [self.ready[self.at :]], 0
         while size < characters and not self.ended:
             block = next(self.blocks, b"")
@@ -270,6 +270,6 @@ class Elements:
         self.ready, self.at = "".join(parts), 0
 
     def fault(self, problem: str, element: int | None = None) -> CorpusError:
-        """Return an error about an element, by default the next one, that names its 1-based number."""
+        """Return an error that names the number of an element, by default the next element."""
         number = self.taken + 1 if element is None else element
         return CorpusError(f"element {number}: {problem}", self.label)

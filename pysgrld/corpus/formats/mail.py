@@ -1,4 +1,4 @@
-"""Readers for messages of mail and news: files with one message, and mbox files with many.
+"""Readers for messages of mail and news, from files with one message and from mbox files.
 
 Files with one message are .eml files, maildirs and 20 Newsgroups. Python's email package decodes
 messages. The text of a document is the plain text in the body, or else the visible text of the HTML
@@ -24,7 +24,8 @@ from pysgrld.corpus.formats.text_fields import MAIL_TITLE
 from pysgrld.corpus.lines import UTF8, Lines, undecodable
 from pysgrld.corpus.reading import CorpusOptions
 
-#: Names of the headers of a message that become fields. The text becomes the field `body`.
+#: Headers of a message that become fields, by the names of the fields. The text becomes the field
+#: `body`.
 _HEADERS = (
     *("subject", "from", "to", "cc", "date", "message-id", "in-reply-to", "newsgroups"),
     *("organization", "sender", "list-id", "keywords", "x-gmail-labels"),
@@ -91,7 +92,7 @@ def _messages(context: Context, source: Lines) -> Iterator[Numbered]:
 
 
 def _body(parsed: Message, options: CorpusOptions) -> str:
-    """Return the plain text of a message or, if it has none, the text of its HTML pages."""
+    """Return the plain text of a message, or the text of its HTML parts if it has no plain text."""
     plain: list[str] = []
     pages: list[str] = []
     for part in parsed.walk():
@@ -119,7 +120,7 @@ def _text(part: Message, options: CorpusOptions) -> str:
     data = part.get_payload(decode=True)
     assert isinstance(data, bytes)
     coded = str(part.get("content-transfer-encoding", "")).strip().lower() in _ENCODED
-    # If --encoding is given, parts without a transfer encoding are already in UTF-8.
+    # With --encoding, the whole file was converted to UTF-8, except parts with a transfer encoding.
     says = part.get_content_charset() if coded or options.encoding == UTF8 else None
     for encoding in (says, UTF8):
         try:

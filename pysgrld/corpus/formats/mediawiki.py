@@ -1,4 +1,4 @@
-"""Reader for XML dumps of MediaWiki, such as Wikipedia's; articles become documents.
+"""Reader for XML dumps of MediaWiki, such as Wikipedia's dumps; each article is a document.
 
 An article is a page of namespace 0 that has text and is no redirect. If a page has several
 revisions, the last revision counts. Expat parses the dump block by block, so that only one page is
@@ -22,16 +22,17 @@ from pysgrld.errors import CorpusError, plural
 #: `BATCH`: number of bytes of wikitext in a batch of articles. `PIECE`: number of bytes that expat
 #: parses at a time.
 BATCH = PIECE = 2**20
-#: The root element must begin within the first `PROLOG` bytes. They are parsed in pieces of
-#: `PROLOG_PIECE` bytes, so that entities declared in one piece cannot expand.
+#: The root element must begin within the first `PROLOG` bytes. These bytes are parsed in pieces of
+#: `PROLOG_PIECE` bytes, so that a document type declaration is refused before its entities can
+#: expand.
 PROLOG, PROLOG_PIECE = 2**16, 64
-#: Maximum depth of nested elements. Dumps have a depth of six.
+#: Maximum depth of nested elements. Real dumps have a depth of six.
 DEPTH = 32
-#: Maximum number of bytes of an element other than the text of a page, such as a title.
+#: Maximum size in bytes of an element such as a title. The text of a page may be larger.
 FIELD = 2**12
 
 _ROOT = "mediawiki"
-#: Depth and name of each element whose text is needed.
+#: Depth and name of each element that is read.
 _FIELDS = {(4, "namespace"), (3, "title"), (3, "id"), (3, "ns"), (4, "model"), (4, "text")}
 
 #: Numbers of the namespaces without articles, and their English names, which every wiki accepts.
@@ -57,8 +58,9 @@ ENGLISH = {
 #: Numbers of the namespaces of files and of categories, which are the same in all wikis.
 FILE, CATEGORY = 6, 14
 
-#: Names of the namespace of files in many wikis. A dump lists the current names of its wiki, but texts
-#: may use older names, or names of other wikis. (Pictures are also recognised by ".jpg".)
+#: Names of the file namespace in many wikis. A dump lists only the current names of its wiki, but
+#: texts may use older names, or names of other wikis. (Files are recognised by endings such as
+#: ".jpg" too.)
 FILES = """
     Image Media Datei Bild Fichier Archivo Imagen Ficheiro Arquivo Imagem Immagine Bestand Afbeelding
     Plik Grafika Fil Billede Tiedosto Kuva Soubor Obrázok Súbor Slika Datoteka Fájl Kép Fișier
@@ -79,10 +81,12 @@ _WORD = r"[^\s\[\]{}|<>#*:;='.,]{2,40}"
 _LOCAL_REDIRECT = re.compile(
     rf"\s*#{_WORD}(?: {_WORD})?\s*:?\s*\[\[[^\[\]\n]{{1,300}}\]\](.*)", re.S
 )
-#: Maximum number of characters after the link of a redirect. Articles have more.
+#: Maximum number of characters after the link of a redirect. A text with more characters is an
+#: article.
 _MOST_AFTER = 200
 
-#: Named entities of HTML with their characters. Any space becomes " ", and soft hyphens are dropped.
+#: Named entities of HTML with their characters. Any space is replaced by " ", and soft hyphens are
+#: removed.
 _ENTITIES = [
     (name, " " if chr(code).isspace() else chr(code).replace("\xad", ""))
     for name, code in name2codepoint.items()
@@ -90,7 +94,7 @@ _ENTITIES = [
 
 
 def read(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document per article as wikitext, with a function that removes the markup.
+    """Yield one document per article, as wikitext with a function that removes markup.
 
     Raises
     ------
@@ -107,7 +111,8 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
                 piece, block = block[:size], block[size:]
                 dump.feed(piece)
                 fed += len(piece)
-                # The parser keeps all data from the start of an unfinished tag or comment.
+                # The parser keeps in memory all data after the start of an unfinished tag or
+                # comment.
                 held = fed - dump.parser.CurrentByteIndex
                 if held > max(context.options.max_line, 4 * PIECE):
                     raise dump.error(
@@ -159,7 +164,7 @@ class _Dump:
         self.keys = namespaces(self.named)
         self.clean = stripper(self.named).strip
         self.depth = 0
-        self.inside = ""  # name of the element with text that is being read
+        self.inside = ""  # name of the element that is being read, if its text is needed
         self.parts: list[bytes] = []
         self.length = 0
         self._new_page()
@@ -171,7 +176,7 @@ class _Dump:
         self.parser.StartDoctypeDeclHandler = self._refuse_doctype
 
     def feed(self, piece: bytes) -> None:
-        """Parse the next bytes of the dump, or finish parsing if ``piece`` is empty.
+        """Parse the next bytes of the dump; an empty ``piece`` marks the end of the dump.
 
         Raises
         ------
@@ -192,14 +197,14 @@ class _Dump:
             raise CorpusError(problem, self.label, error.lineno) from None
 
     def batch(self) -> Texts:
-        """Return the articles collected in the current batch, and start a new batch."""
+        """Return the articles of the current batch, and start a new batch."""
         fields = self.fields.fields()
         texts = Texts(self.documents, self.label, self.lines, self.clean, fields, self.page_numbers)
         self.documents, self.lines, self.page_numbers, self.size = [], [], [], 0
         return texts
 
     def error(self, message: str) -> CorpusError:
-        """Return an error with the line number that the parser has reached."""
+        """Return an error for the line of the dump that the parser has reached."""
         return CorpusError(message, self.label, self.parser.CurrentLineNumber)
 
     def _refuse_doctype(self, *_: object) -> None:
@@ -221,7 +226,7 @@ class _Dump:
                 )
             self.begun = True
             version = re.fullmatch(r"(\d+)\.(\d+)", attributes.get("version", ""))
-            # From schema version 0.4 on, dumps mark redirects.
+            # Since schema version 0.4, dumps mark redirects by an element.
             self.local = version is None or (int(version[1]), int(version[2])) < (0, 4)
         elif self.depth > DEPTH:
             raise self.error(
@@ -243,7 +248,7 @@ class _Dump:
             self.parser.CharacterDataHandler = None
             value = b"".join(self.parts)
             self.parts, self.inside = [], ""
-            if name == "text":  # If a page has several revisions, the last one counts.
+            if name == "text":  # If a page has several revisions, the last revision counts.
                 self.text = value
                 self.too_long = self.length > self.context.options.max_line
             elif name == "title":
@@ -320,7 +325,7 @@ class _Dump:
 
 
 def _whole(value: bytes) -> int:
-    """Parse the number of a namespace; return -1 if the number is invalid."""
+    """Parse the number of a namespace; return -1 for an invalid number."""
     try:
         return int(value)
     except ValueError:
@@ -328,7 +333,7 @@ def _whole(value: bytes) -> int:
 
 
 def is_redirect(text: str, local: bool) -> bool:
-    """Return True if the text of a page is a redirect to another page.
+    """Return True if the text of a page only redirects to another page.
 
     Parameters
     ----------
@@ -345,12 +350,12 @@ def is_redirect(text: str, local: bool) -> bool:
 
 
 def _plain(name: str) -> str:
-    """Normalise the name of a namespace, or the prefix of a title, for comparison."""
+    """Normalise the name of a namespace, so that names can be compared."""
     return name.replace("_", " ").strip().casefold()
 
 
 def namespaces(named: dict[int, str]) -> dict[str, int]:
-    """Map the names of namespaces, in English and in the language of the dump, to their numbers."""
+    """Map names of namespaces to numbers; names are in English and in the dump's language."""
     keys_by_name = {_plain(name): key for key, name in ENGLISH.items()}
     return keys_by_name | {_plain(name): key for key, name in named.items() if name}
 
@@ -370,7 +375,7 @@ def stripper(named: dict[int, str]) -> Stripper:
 
 
 def _forms(names: Iterable[str]) -> list[str]:
-    """Return the spellings of names: ASCII letters in lower case, other letters in either case."""
+    """Return spellings of names, with ASCII letters in lower case and other letters in any case."""
     spaced = [name.replace("_", " ") for name in names if name]
     forms = {form for n in spaced for form in (n, n.lower(), n[0].lower() + n[1:])}
     return sorted({"".join(c.lower() if c.isascii() else c for c in form) for form in forms})

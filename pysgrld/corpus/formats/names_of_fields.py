@@ -1,8 +1,8 @@
-"""Names of the same field in different formats of reference lists, such as "title" and "TI"."""
+"""Names of a field in different formats of reference lists: "title", "TI", "T1", ..."""
 
 from __future__ import annotations
 
-#: Each row has all names of one field: words, and tags in RIS, Web of Science, PubMed and EndNote.
+#: Each row has all names of a field: words, and tags in RIS, Web of Science, PubMed and EndNote.
 SAME = (
     ("abstract", "AB", "N2", "%X", "notes_abstract", "OAB"),
     ("title", "TI", "T1", "%T", "primary_title"),
@@ -17,5 +17,5 @@ _SAME = {name: names for names in SAME for name in names}
 
 
 def other_names(name: str) -> tuple[str, ...]:
-    """Return all names of a field in formats of reference lists, or () for an unknown field."""
+    """Return all names that formats of reference lists use for a field; () for an unknown field."""
     return _SAME.get(name) or _SAME.get(name.upper()) or _SAME.get(name.lower()) or ()

@@ -1,4 +1,4 @@
-"""Reader for sparse matrices of counts that SciPy has written (.npz), with a row per document.
+"""Reader for sparse matrices of counts in SciPy's format .npz, with a row for each document.
 
 The file is a zip archive of arrays. Every array is read in small parts, so that memory does not
 depend on the size of the file. Nothing is ever unpickled.
@@ -41,12 +41,12 @@ _HEADER = re.compile(
 T = TypeVar("T")
 U = TypeVar("U")
 
-#: Maximum number of entries, and of row pointers, that are in memory at a time.
+#: Maximum number of matrix entries (and of row pointers) that are in memory at a time.
 PORTION = 2**18
 
 
 def read(source: Lines, context: Context) -> CountedDocuments:
-    """Check the size of the matrix, and read the words; return the documents as word counts."""
+    """Check the size of the matrix, and read the words; return its rows as word counts."""
     with _opened(source) as archive:
         form, documents, words = _form(archive)
         size, limit = (
@@ -65,8 +65,8 @@ def read(source: Lines, context: Context) -> CountedDocuments:
     vocabulary, origin = find_words(source, context, words, documents)
     if form != sorted_by:
         entries = in_order(entries, context.scratch)
-    # The number of rows is certain only if there are row pointers. If a wrong number is too large,
-    # empty documents could fill the disk.
+    # If the number of rows is not confirmed by row pointers, it may be wrong and far too large, and
+    # the empty documents could fill the disk.
     sure = form == sorted_by or not context.keep_empty
     grouping = Grouping(source.label, context, documents, words, sure=sure, add_up=True)
     return CountedDocuments(vocabulary, origin, grouping.blocks(entries), numbered=True)
@@ -74,7 +74,7 @@ def read(source: Lines, context: Context) -> CountedDocuments:
 
 @contextmanager
 def _opened(source: Lines) -> Iterator[zipfile.ZipFile]:
-    """Open the archive for a ``with`` block, and turn errors due to damage into a `CorpusError`."""
+    """Open the archive for a ``with`` block; convert errors due to damage to a `CorpusError`."""
     if source.path is None or not is_file(source.path):
         raise CorpusError(
             "an .npz file cannot be read from a pipe; give the file's name", source.label
@@ -98,7 +98,7 @@ def _opened(source: Lines) -> Iterator[zipfile.ZipFile]:
 
 
 def _tried(open_it: Callable[[T], U], source: T) -> U:
-    """Open an archive or a member of it, and turn any error due to damage into a `_WrongError`."""
+    """Open an archive or one of its members; convert any error to a `_WrongError`."""
     try:
         return open_it(source)
     except Exception as error:
@@ -106,17 +106,17 @@ def _tried(open_it: Callable[[T], U], source: T) -> U:
 
 
 def _damaged(error: Exception) -> str:
-    """Return the message for the user about an error that a damaged archive has caused."""
+    """Return the message to the user for an error that a damaged archive caused."""
     reason = (str(error).splitlines() or [type(error).__name__])[0]
     return f"the .npz is damaged ({reason[:100]}); write it again"
 
 
 class _WrongError(Exception):
-    """Error for an invalid archive, with the cause as its message but without the file's name."""
+    """Error for an invalid archive; its message has the cause, but not the name of the file."""
 
 
 class _Member:
-    """Reader of an array in the archive, from its first value to the last."""
+    """Reader of an array in the archive, which reads the values in order."""
 
     def __init__(self, archive: zipfile.ZipFile, name: str, kinds: str) -> None:
         self.name = f"{name}.npy"
@@ -142,13 +142,13 @@ class _Member:
             )
 
     def length(self) -> int:
-        """Return the number of values; raise an error if the array is not a vector."""
+        """Return the number of values; raise an error for an array that is not a vector."""
         if len(self.shape) != 1:
             raise _WrongError(f"{self.name} is not a vector; {_ADVICE}")
         return self.shape[0]
 
     def take(self, n: int) -> Array:
-        """Read the next n values; reading the last value also checks the checksum of the array."""
+        """Read the next n values; when the last value is read, check the checksum of the array."""
         data = self.file.read(n * self.dtype.itemsize)
         if len(data) != n * self.dtype.itemsize:
             raise _WrongError(f"{self.name} is incomplete; the file is damaged")
@@ -156,7 +156,7 @@ class _Member:
 
 
 def _form(archive: zipfile.ZipFile) -> tuple[str, int, int]:
-    """Read the storage format of the matrix, its number of rows and its number of columns."""
+    """Read the storage format, the number of rows and the number of columns of the matrix."""
     member = _Member(archive, "format", "SU")
     if member.shape != () or member.dtype.itemsize > 64:
         raise _WrongError(f"format.npy does not contain the name of a sparse format; {_ADVICE}")
@@ -189,7 +189,8 @@ def _entries(source: Lines, form: str, documents: int, words: int) -> Iterator[E
             rows, columns = (second, first) if form == "csc" else (first, second)
             yield _checked(rows, columns, data.take(len(rows)), documents, words)
             done += len(rows)
-            # Progress is reported as if the file were read sequentially.
+            # Progress is reported in bytes of the file, in proportion to the entries that were
+            # read.
             if source.on_read is not None:
                 now = max(reported, size * done // data.length())
                 source.on_read(now - reported)
@@ -201,7 +202,7 @@ def _entries(source: Lines, form: str, documents: int, words: int) -> Iterator[E
 def _compressed(
     archive: zipfile.ZipFile, entries: int, major: int
 ) -> Iterator[tuple[Int64s, Int64s]]:
-    """Yield the major and minor indices of the entries of a matrix in CSR or CSC format."""
+    """Yield the major (compressed) and the minor index of each entry of a CSR or CSC matrix."""
     indptr, indices = _Member(archive, "indptr", "iu"), _Member(archive, "indices", "iu")
     if indptr.length() != major + 1 or indices.length() != entries:
         raise _WrongError(
@@ -232,7 +233,7 @@ def _compressed(
 def _coordinates(
     archive: zipfile.ZipFile, entries: int, major: int
 ) -> Iterator[tuple[Int64s, Int64s]]:
-    """Yield the row and the column of each entry of a matrix in coordinate format."""
+    """Yield the row and the column of each entry of a matrix in coordinate (COO) format."""
     row, col = _Member(archive, "row", "iu"), _Member(archive, "col", "iu")
     if row.length() != entries or col.length() != entries:
         raise _WrongError(
@@ -245,7 +246,7 @@ def _coordinates(
 
 
 def _checked(rows: Int64s, columns: Int64s, values: Array, documents: int, words: int) -> Entries:
-    """Return rows, columns and counts as entries; raise an error if any of them is invalid."""
+    """Convert rows, columns and counts to entries; raise an error for an invalid value."""
     for name, ids, size in (("document", rows, documents), ("word", columns, words)):
         if len(ids) and (ids.min() < 0 or ids.max() >= size):
             i = int(np.argmax((ids < 0) | (ids >= size)))

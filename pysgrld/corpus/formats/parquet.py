@@ -22,11 +22,11 @@ _MAGIC, _ARROW_FILE = b"PAR1", b"ARROW1"
 
 #: Number of rows that are read at a time.
 TOGETHER = 256
-#: Maximum size in bytes of the texts of a file without the setting max-input; the maximum is
-#: `RATIO` times the size of the text columns if that is more. A limit is needed, because a small
-#: file with a dictionary may repeat one long text in each row.
+#: Maximum size in bytes of the texts of a file if the setting max-input is not set; if `RATIO`
+#: times the size of the text columns is more, then this. Without a limit, a small file could fill
+#: the memory: its dictionary may repeat a long text in each row.
 REPEATED = 2**30
-#: `_CODE`: maximum number of bytes of an index into a dictionary. `_HEADS`: maximum number of bytes of
+#: `_CODE`: maximum size in bytes of an index into a dictionary. `_HEADS`: maximum size in bytes of
 #: the page headers of a column.
 _CODE, _HEADS = 8, 2**16
 
@@ -46,7 +46,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
                 "decompress it",
                 source.label,
             )
-    # With a buffer, a column of a row group is read page by page, and not as a whole.
+    # With a buffer size, PyArrow reads the columns of a row group page by page.
     with (
         _told_of_damage(source, "Parquet"),
         pq.ParquetFile(
@@ -68,7 +68,8 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
                     "the file, allow more with --set max-input=SIZE",
                     source.label,
                 )
-    # A column of indices into a dictionary stays encoded, because decoding copies a text per row.
+    # Columns of indices into a dictionary are not decoded here, because decoding would copy a text
+    # for each row.
     with (
         _told_of_damage(source, "Parquet"),
         pq.ParquetFile(
@@ -97,7 +98,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def _is_coded(chunk: Any) -> bool:
-    """Return True if the size of a column shows that it is stored by indices into a dictionary.
+    """Return True if a column seems to be stored as indices into a dictionary, judged by its size.
 
     Other columns are read without a dictionary, because the dictionary would hold all texts of a
     row group.
@@ -109,7 +110,7 @@ def _is_coded(chunk: Any) -> bool:
 
 
 def read_arrow(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document per row of an Arrow file or stream, as the library datasets saves it."""
+    """Yield one document per row of an Arrow file or stream, as written by the library datasets."""
     path = _path(source, "Arrow", "cannot be read from a pipe or a compressed file")
     import pyarrow as pa
 
@@ -166,7 +167,7 @@ def _check_batches(messages: Iterable[Any], label: str) -> None:
         if message.type == "dictionary":
             batch = follow(field(batch, 1))
         if message.type not in ("dictionary", "record batch") or not field(batch, 3):
-            continue  # An uncompressed batch needs no check.
+            continue  # an uncompressed batch cannot be larger than the file
         buffers = follow(field(batch, 2))
         size = 0
         for i in range(struct.unpack_from("<I", data, buffers)[0]):
@@ -182,7 +183,7 @@ def _check_batches(messages: Iterable[Any], label: str) -> None:
 
 
 def _path(source: Lines, kind: str, how: str) -> Path:
-    """Check that the input is a file and that PyArrow is installed, and return the path.
+    """Return the path of the input; raise an error unless it is a file and PyArrow is installed.
 
     Raises
     ------
@@ -218,7 +219,7 @@ def _told_of_damage(source: Lines, kind: str) -> Iterator[None]:
 def _columns(
     schema: Any, batches: Iterable[Any], source: Lines, context: Context
 ) -> tuple[Context, list[str]]:
-    """Choose the fields for text, id and title, in a new context; return also the columns to read."""
+    """Choose the fields for text, id and title; return a new context, and the columns to read."""
     rows = (row for batch in islice(batches, 1) for row in _rows_of_text(batch))
     names = [*schema.names, *_nested_names(schema)]
     context = chosen(context, source.label, names, rows)
@@ -243,7 +244,7 @@ def _nested_names(fields: Iterable[Any], above: str = "") -> list[str]:
 
 
 def _path_of(schema: Any, name: str) -> list[str]:
-    """Split the path of a field, such as data.body, into names, unless a column has this name."""
+    """Split the path of a nested field, such as data.body, into names; column names stay whole."""
     return [name] if name in schema.names else name.split(".")
 
 
@@ -256,7 +257,7 @@ def _type_of(schema: Any, name: str) -> Any:
 
 
 def _column(batch: Any, name: str) -> Any:
-    """Return a column of a batch, or the values of a nested field of a column of structs."""
+    """Return a column of a batch, or the values of a field nested in a column of structs."""
     column, *fields = _path_of(batch.schema, name)
     if not fields:
         return batch.column(column)
@@ -318,7 +319,7 @@ def _plain(column: Any) -> list[Any]:
 
 
 def _utf8(column: Any) -> list[bytes | None]:
-    """Convert the texts of a column to UTF-8, and nulls to None."""
+    """Convert texts of a column to UTF-8; null becomes None."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):
@@ -337,7 +338,7 @@ def _decoded(column: Any, values_of: Callable[[Any], list[Any]]) -> list[Any]:
 
 
 def _others(schema: Any, fields: WantedFields, label: str) -> list[str]:
-    """Return the requested columns other than the text; raise an error if a type is nested."""
+    """Return the requested columns except the text; raise an error for a nested type."""
     import pyarrow.types as kind
 
     names = []
@@ -363,7 +364,7 @@ def _others(schema: Any, fields: WantedFields, label: str) -> list[str]:
 
 
 def _is_short(kind: Any) -> bool:
-    """Return False for Arrow types of long values (lists, structs and bytes), otherwise True."""
+    """Return False if values of an Arrow type may be long: lists, structs and bytes."""
     import pyarrow.types as types
 
     tests = (types.is_nested, types.is_binary, types.is_large_binary, types.is_fixed_size_binary)
@@ -378,7 +379,7 @@ def _texts(
     read: Callable[[int], int],
     most: int,
 ) -> Iterator[Texts]:
-    """Convert batches of rows to documents, and report the progress.
+    """Convert batches of rows to documents, and report how much of the file was read.
 
     Raises
     ------
@@ -417,7 +418,7 @@ def _texts(
                 yield records.texts()
         yield records.texts()
         done += len(batch)
-        # Progress is reported as if the file were read sequentially.
+        # Progress is reported in bytes of the file, in proportion to the rows that were read.
         if source.on_read is not None:
             now = max(reported, read(done))
             source.on_read(now - reported)

@@ -23,7 +23,7 @@ TOGETHER, SIZE = 256, 2**22
 
 
 def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document per line of a file; an empty line is an empty document.
+    """Yield one document per line of a file; an empty line makes an empty document.
 
     A first line that is a usual name of a text field, such as "text", is a header.
     """
@@ -58,19 +58,19 @@ def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def _header(head: bytes) -> str | None:
-    """Return the first line of a file if it is a usual name of a text field above several lines."""
+    """Return the first of several lines if it is a usual name of a text field, and so a header."""
     line, *below = head.split(b"\n", 2)
     name = line.decode("utf-8", "replace").strip().strip('"')
     return name if len(below) > 1 and name and usual([name], NAMES) else None
 
 
 def all_of(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
-    """Return the content of a file of plain text as the text of a document without a title."""
+    """Return the content of a plain-text file as a document's text, and None as its title."""
     return data, None
 
 
 def read_file(source: Lines, context: Context, extract: Extract) -> Iterator[Texts]:
-    """Yield a file as one document, or an empty document or none if the file is invalid."""
+    """Yield a file as one document; an invalid file gives an empty document or no document."""
     reader = FieldReader(context.wanted)
     try:
         text = _document(source, context, extract, reader)
@@ -91,7 +91,7 @@ def read_folder(
     read: Callable[[Lines], Extract | Iterator[Texts]],
     on_digest: Callable[[str], None],
 ) -> Iterator[Texts]:
-    """Yield the documents in the files of a folder; a file is one document or has many records.
+    """Yield the documents in the files of a folder; a file has one document or many records.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def read_folder(
         if not callable(how):
             continue
         if wrong is not None:
-            if documents:  # Yield the documents before the invalid one, to keep the order.
+            if documents:  # documents before the invalid one are yielded first
                 yield texts()
                 size = 0
             context.bad(wrong.reason, str(wrong), str(path), None)
@@ -163,7 +163,7 @@ def read_folder(
 def _document(
     source: Lines, context: Context, extract: Extract, reader: FieldReader, label: str = ""
 ) -> bytes:
-    """Return the text of a file that is one document, and pass its other fields to ``reader``.
+    """Return the text of a file that is one document, and add its other fields to ``reader``.
 
     Neither the file nor the text may be longer than a line may be (``max-line``).
 

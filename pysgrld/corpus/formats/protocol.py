@@ -1,4 +1,4 @@
-"""Types that all readers of formats share: their arguments and their results."""
+"""Types that the readers of all formats share: their arguments and their results."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Texts(NamedTuple):
     records: range | list[int] | None = None
 
     def where(self, position: int) -> tuple[str, int | None]:
-        """Return the file and the line number of the document at a position, for messages."""
+        """Return the file and the line number of a document, given its position in the batch."""
         label = self.labels if isinstance(self.labels, str) else self.labels[position]
         return label, None if self.lines is None else self.lines[position]
 
@@ -56,7 +56,7 @@ class Texts(NamedTuple):
 
 
 class BadDocument(Exception):
-    """Error for a record or file that is not a valid document.
+    """Error for a record or a file that is not a valid document.
 
     The message has the cause. `reason` is a short name for the cause, by which skipped documents
     are counted; if it is empty, the error was already reported.
@@ -69,7 +69,7 @@ class BadDocument(Exception):
 
 @dataclass
 class BadDocuments:
-    """Handler of invalid documents, which raises an error or counts the skipped documents.
+    """Handler of invalid documents, which raises an error, or counts them if they are skipped.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class BadDocuments:
     skipped: Counter[str] = field(default_factory=Counter)
 
     def __call__(self, reason: str, message: str, path: str, line: int | None) -> None:
-        """Count an invalid document as skipped; raise an error unless documents may be skipped.
+        """Raise an error for an invalid document; if invalid documents are skipped, count it.
 
         Raises
         ------
@@ -101,7 +101,7 @@ class BadDocuments:
 
 
 class CountedDocuments(NamedTuple):
-    """Documents as word counts with their vocabulary, which a reader of counts returns.
+    """Result of a reader of counts: documents as word counts, with their vocabulary.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class CountedDocuments(NamedTuple):
 
 
 class SingleCells(NamedTuple):
-    """Paths of the files with the genes and the barcodes (cells) of a single-cell matrix.
+    """Paths of two files that belong to a single-cell matrix: the genes and the cells (barcodes).
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ class SingleCells(NamedTuple):
 
 @dataclass
 class Noticed:
-    """Collector of facts about input files, for messages that each cover several files.
+    """Collector of facts about input files, so that a single message can cover several files.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ class Noticed:
     text_fields: dict[str, str] = field(default_factory=dict)
 
     def add_contents(self, files: Mapping[str, str]) -> None:
-        """Add the files of an input; record files that repeat a file of an earlier input.
+        """Add the files of an input, and collect the files that equal a file of an earlier input.
 
         Parameters
         ----------
@@ -178,7 +178,7 @@ class Noticed:
         self.contents.update(files)
 
     def remarks(self, encoding: str) -> Iterator[Message]:
-        """Yield messages to the user about the collected facts."""
+        """Yield messages to the user, made from the collected facts."""
         if len(self.by_line) > 1:
             yield Message(
                 f"{len(self.by_line):,} text files: each line is a document (--document-is file "
@@ -213,7 +213,7 @@ class Noticed:
 
 @dataclass
 class RecordCounter:
-    """Counter of the records of an input, which may be a folder with several tables.
+    """Counter of the records of an input; the input may be a folder with several tables.
 
     Attributes
     ----------
@@ -225,7 +225,7 @@ class RecordCounter:
 
 
 class Context(NamedTuple):
-    """Options and shared objects that the reader of a format gets.
+    """Options and shared objects that every reader gets.
 
     Attributes
     ----------
@@ -265,7 +265,7 @@ class Context(NamedTuple):
 
 
 class Batch:
-    """Collector of records, which returns the collected records as a batch of texts.
+    """Collector of records, which become a batch of texts.
 
     Parameters
     ----------
@@ -296,7 +296,7 @@ class Batch:
     ) -> None:
         self.label, self.context, self.noun = label, context, noun
         self._counter = context.counter
-        # Number to subtract from a row's number to get the number of its record.
+        # Difference between the number of a row and the number of its record.
         self._shift = None if header is None else context.counter.last - header
         self.together, self.most = together, most
         self._fields = FieldReader(context.wanted, typed)
@@ -310,11 +310,11 @@ class Batch:
 
     @property
     def full(self) -> bool:
-        """True if the batch is full, so that the caller should call `texts`."""
+        """True if the batch is full; the caller should then call `texts`."""
         return len(self) >= self.together or self._size >= self.most
 
     def add(self, text: bytes, fields: Mapping[str, Any], number: int) -> None:
-        """Add a record, given as its text and its other fields, to the batch.
+        """Add a record to the batch, as its text and its other fields.
 
         Raises
         ------
@@ -344,7 +344,7 @@ class Batch:
         self._size += len(text)
 
     def refuse(self, bad: BadDocument, number: int) -> None:
-        """Report an invalid record; if empty documents are kept, add an empty document for it.
+        """Report an invalid record, and add an empty document if empty documents are kept.
 
         Raises
         ------
@@ -372,6 +372,6 @@ class Batch:
 
 
 def field_names(names: Iterable[str]) -> str:
-    """List the first eight field names of a record, shortened to 40 characters, for a message."""
+    """List up to eight field names of a record for a message, shortened to 40 characters each."""
     first = [repr(name[:40] + "..." if len(name) > 40 else name) for name in islice(names, 8)]
     return ", ".join(first) or "none"

@@ -11,7 +11,7 @@ from pysgrld.corpus.formats.text_fields import SAMPLED, called_otherwise, chosen
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError
 
-#: Pair of the number of a record and a mapping with its fields, or the error for a bad record.
+#: Pair of a record's number and a mapping with its fields, or an error in place of the mapping.
 Numbered = tuple[int, Mapping[str, Any] | BadDocument]
 
 
@@ -24,7 +24,7 @@ def texts_of(
     header: int | None = None,
     title: str = "title",
 ) -> Iterator[Texts]:
-    """Convert records to documents; a record without a text field becomes an empty document.
+    """Convert records to documents; a record that lacks the text fields becomes an empty document.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def texts_of(
 
 
 def plain(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record in which lists, such as authors or keywords, are joined to texts."""
+    """Return a record in which each list (such as authors or keywords) is joined to a text."""
     return {name: _joined(value) for name, value in record.items()}
 
 

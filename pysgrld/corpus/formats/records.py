@@ -31,23 +31,24 @@ from pysgrld.corpus.lines import Lines, undecodable
 from pysgrld.errors import CorpusError, MissingInputError, plural
 
 #: A workbook may unpack to `SMALL` bytes, or to `RATIO` times its packed size but at most `LARGEST`
-#: bytes, unless the setting max-input allows more. Ordinary workbooks unpack to ten times their size,
-#: bombs to a thousand times.
+#: bytes. The setting max-input may allow more. Ordinary workbooks unpack to ten times their size,
+#: malicious workbooks to a thousand times.
 SMALL, RATIO, LARGEST = 2**26, 50, 2**29
-#: Number of bytes that an empty cell is assumed to take in memory. calamine allocates the whole
-#: rectangle that the cells of a sheet span, which must not exceed the limit on unpacked bytes.
+#: Number of bytes that an empty cell is assumed to take in memory. The library calamine allocates
+#: the whole rectangle that the cells of a sheet span; it must not exceed the limit on unpacked
+#: bytes.
 PER_CELL = 16
-#: `CHUNK`: number of bytes of a reference list that are parsed at a time. `LONGEST`: maximum size of a
-#: reference in bytes. A parser takes about a hundred times as much memory.
+#: `CHUNK`: number of bytes of a reference list that are parsed at a time. `LONGEST`: maximum size
+#: of a reference in bytes. Parsers need about a hundred times as much memory.
 CHUNK, LONGEST = 2**18, 2**21
-#: Number of bytes at the start of a reference list in which the text field is detected.
+#: Number of bytes at the start of a reference list that are searched for fields.
 LOOKED_AT = 2**22
-#: List of pairs of the number of a record and its fields, or the error for a bad record.
+#: List of pairs of a record's number and its fields, or an error in place of the fields.
 _Records = list[Numbered]
 
 
 class _Chunk(NamedTuple):
-    """A part of a reference list that has whole references.
+    """Part of a reference list; references are never divided between parts.
 
     Attributes
     ----------
@@ -64,7 +65,7 @@ class _Chunk(NamedTuple):
     size: int
 
 
-#: Usual names of fields to which rispy gives another name in some kinds of references.
+#: Fields that rispy names differently in some kinds of references, with their usual names.
 _RIS = {"primary_title": "title", "notes_abstract": "abstract", "first_authors": "authors"}
 
 
@@ -132,7 +133,7 @@ def sheet(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def _whole(source: Lines, limit: int) -> bytes:
-    """Read a whole file into memory, if it is not too large.
+    """Read a whole file into memory, and refuse a file that is too large.
 
     Raises
     ------
@@ -155,8 +156,9 @@ def _whole(source: Lines, limit: int) -> bytes:
 
 #: Pattern of the tag of a cell or a row, with its position, in a sheet of Excel.
 _CELL = re.compile(rb"""<(?:\w+:)?(?:c|row)\b[^>]*?\br\s*=\s*["']([A-Za-z]{0,7})(\d{1,9})["']""")
-#: `_OPEN_DOCUMENT`: pattern of the start tag of a table, row or cell in an OpenDocument spreadsheet.
-#: `_REPEATED`: pattern of the attribute with the number of times that the element is repeated.
+#: `_OPEN_DOCUMENT`: pattern of the start tag of a table, row or cell in an OpenDocument
+#: spreadsheet. `_REPEATED`: pattern of the attribute with the number of repetitions of a row or
+#: cell.
 _OPEN_DOCUMENT = re.compile(
     rb"<table:(table|table-row|table-cell|covered-table-cell)(?=[\s/>])([^>]*?)(/?)>"
 )
@@ -164,7 +166,7 @@ _REPEATED = re.compile(rb"""-repeated\s*=\s*["'](\d{1,9})["']""")
 
 
 def _unpacked_workbook(data: bytes, most: int, label: str) -> bytes:
-    """Check the size of an unpacked workbook and of its sheets, and return an uncompressed copy.
+    """Check the unpacked size of a workbook and of its sheets; return an uncompressed copy.
 
     Raises
     ------
@@ -180,7 +182,7 @@ def _unpacked_workbook(data: bytes, most: int, label: str) -> bytes:
             raise CorpusError(f"the workbook unpacks to {size} bytes; {advice}", label)
         with zipfile.ZipFile(stored, "w") as copy:
             for part in archive.infolist():
-                content = archive.read(part)  # Reading a part checks its size and its checksum.
+                content = archive.read(part)  # reading a part checks its size and checksum
                 copy.writestr(part.filename, content)
                 rows, columns = _extent(content) if part.filename.endswith(".xml") else (0, 0)
                 if rows * columns > most // PER_CELL:
@@ -193,15 +195,15 @@ def _unpacked_workbook(data: bytes, most: int, label: str) -> bytes:
 
 
 def _extent(sheet: bytes) -> tuple[int, int]:
-    """Return the largest row number and the largest column number of the cells in a sheet."""
+    """Return the largest row number and the largest column number in a sheet."""
     rows = columns = 0
     for cell in _CELL.finditer(sheet):
         column = 0
         for letter in cell[1].upper():
             column = 26 * column + letter - 64
         rows, columns = max(rows, int(cell[2])), max(columns, column)
-    # In OpenDocument, rows and cells have no numbers and are counted here. Empty cells at the end of
-    # a row do not count.
+    # Rows and cells of OpenDocument have no numbers, so they are counted. Empty cells at the end of
+    # a row are not counted.
     row = repeated = column = 0
     for tag in _OPEN_DOCUMENT.finditer(sheet):
         times = int(number[1]) if (number := _REPEATED.search(tag[2])) else 1
@@ -219,7 +221,7 @@ def _extent(sheet: bytes) -> tuple[int, int]:
 def _below_titles(
     rows: list[tuple[int, list[Any]]], context: Context, label: str
 ) -> tuple[list[tuple[int, list[Any]]], bool]:
-    """Skip titles above a table; return the other rows, and True if the first is a header.
+    """Skip the titles above a table; return the other rows, and True if the first is a header.
 
     Raises
     ------
@@ -246,7 +248,7 @@ def _below_titles(
             f"{label}: skipped {plural(place, 'row')} above the header (choose another header row "
             "with --header-line N)"
         )
-    is_metadata = context.wanted.text is None  # The first row of --metadata is a header.
+    is_metadata = context.wanted.text is None  # in a metadata file, the first row is a header
     if not is_metadata and is_row(texts[place], texts[place + 1 :]):
         context.log(
             f"{label}: the first row looks like data, so columns are called column1, column2, ... "
@@ -257,14 +259,14 @@ def _below_titles(
 
 
 def _cell(value: Any) -> Any:
-    """Return the value of a cell; a whole number becomes an int, because Excel has only floats."""
+    """Return the value of a cell; a whole number becomes an int, because Excel stores floats."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value if isinstance(value, str | float | int | date) else str(value)
 
 
-#: Patterns of the first line of a reference in RIS and in BibTeX. bibtexparser begins an entry at any
-#: line that matches the second pattern.
+#: Patterns of the first line of a reference in RIS and in BibTeX. The BibTeX pattern matches each
+#: line at which bibtexparser begins an entry.
 _RIS_BEGINS = re.compile(rb"^TY  -", re.M)
 _BIBTEX_BEGINS = re.compile(rb"^[^\S\n]*@\w*[ \t]*[{(]", re.M)
 
@@ -307,7 +309,7 @@ def _ris_records(library: Any, source: Lines, context: Context) -> Iterator[tupl
 def bibtex(source: Lines, context: Context) -> Iterator[Texts]:
     """Yield one document for each entry of a BibTeX list, with TeX commands as characters."""
     library = _library("bibtexparser", "BibTeX", "bibtexparser", source.label)
-    # Errors are reported here, so the libraries need not log them.
+    # sgmc reports errors, so the libraries need not log them.
     for name in ("bibtexparser", "pylatexenc"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     yield from _texts(_bibtex_records(library, source, context), source, context, "entry")
@@ -319,7 +321,8 @@ def _bibtex_records(
     """Parse a BibTeX list in chunks; yield the size in bytes and the entries of each chunk."""
     splitter = import_module("bibtexparser.splitter")
     latex = import_module("bibtexparser.middlewares").LatexDecodingMiddleware()
-    strings = dict(_MONTHS)  # Abbreviations are collected, because later chunks may use them.
+    # abbreviations of all chunks, because later chunks may use earlier ones
+    strings = dict(_MONTHS)
     number = size = 0
     for chunk in _chunks(source, context, _BIBTEX_BEGINS, "entry"):
         records: dict[int, Mapping[str, Any] | BadDocument] = {}
@@ -329,7 +332,7 @@ def _bibtex_records(
             continue
         entries: list[tuple[int, Any, str]] = []
         for block in splitter.Splitter(chunk.text).split().blocks:
-            # Errors of the parser about repeated keys or fields are ignored.
+            # Entries with repeated keys or fields are not errors here.
             entry = getattr(block, "ignore_error_block", None) or block
             try:
                 if type(entry).__name__ == "String":
@@ -341,7 +344,7 @@ def _bibtex_records(
                         value = _value(field.value, strings)
                         field.value = _UNESCAPED.sub(r"\\\g<0>", value)
                     entries.append((number, entry, entry.key))
-                    entry.key = str(number)  # The class `Library` requires distinct keys.
+                    entry.key = str(number)  # `Library` requires distinct keys
                 elif getattr(block, "error", None) is not None:
                     number += 1
                     raise ValueError("not an entry of BibTeX")
@@ -357,7 +360,7 @@ def _bibtex_records(
         decoded = latex.transform(library.Library([entry for _, entry, _ in entries])).entries
         for (place, _, key), entry in zip(entries, decoded, strict=True):
             fields: dict[str, Any] = {}
-            for field in entry.fields:  # If several fields have the same name, the first counts.
+            for field in entry.fields:  # Of several fields with the same name, the first counts.
                 fields.setdefault(field.key.lower(), field.value)
             records[place] = fields | {"id": key, "type": entry.entry_type}
         yield chunk.size, sorted(records.items())
@@ -366,7 +369,7 @@ def _bibtex_records(
 def _chunks(
     source: Lines, context: Context, begins: re.Pattern[bytes], noun: str
 ) -> Iterator[_Chunk]:
-    """Read a reference list in chunks that have whole references.
+    """Split a reference list into chunks of whole references.
 
     Raises
     ------
@@ -414,7 +417,7 @@ def _chunk(data: bytes, lines: int, source: Lines, context: Context) -> _Chunk:
         If the chunk is not in the given encoding.
     """
     try:
-        # A file that is several files in a row has byte-order marks within it.
+        # Files that were concatenated have byte-order marks in the text.
         text = data.decode("utf-8").replace("\r\n", "\n").replace("\ufeff", "")
     except UnicodeDecodeError as error:
         line = lines + data[: error.start].count(b"\n") + 1
@@ -427,14 +430,14 @@ _MONTHS = {
     name.lower(): name
     for name in ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 }
-#: Percent signs and ampersands, which programs export without the backslash of TeX. In BibTeX they are
-#: characters; in TeX a percent sign would begin a comment.
+#: Percent signs and ampersands without a backslash, which are plain characters in BibTeX. In TeX a
+#: percent sign begins a comment, so they are escaped for the TeX decoder.
 _UNESCAPED = re.compile(r"(?<!\\)[%&]")
 _PART = re.compile(r'\s*(?:(?P<bare>[^\s{}"#,]+)|(?P<open>[{"]))')
 
 
 def _value(text: str, strings: Mapping[str, str]) -> str:
-    """Return the value of a BibTeX field, in which "#" joins texts, numbers and abbreviations.
+    """Evaluate the value of a BibTeX field, in which "#" joins texts, numbers and abbreviations.
 
     Raises
     ------
@@ -470,7 +473,7 @@ def _value(text: str, strings: Mapping[str, str]) -> str:
 
 
 def _library(module: str, kind: str, package: str, label: str) -> Any:
-    """Import the optional library that reads a format.
+    """Import an optional library that a format needs.
 
     Raises
     ------
@@ -488,7 +491,7 @@ def _library(module: str, kind: str, package: str, label: str) -> Any:
 def _texts(
     chunks: Iterator[tuple[int, _Records]], source: Lines, context: Context, noun: str
 ) -> Iterator[Texts]:
-    """Convert references to documents; ``chunks`` has sizes in bytes and references.
+    """Convert references to documents; ``chunks`` yields pairs of a size in bytes and references.
 
     The references in the first `LOOKED_AT` bytes determine the fields.
     """
@@ -501,7 +504,7 @@ def _texts(
             break
     works = (work for records in first for _, work in records if not isinstance(work, BadDocument))
     names = list(dict.fromkeys(chain.from_iterable(works)))
-    if not names:  # If all of these records are invalid, report their errors.
+    if not names:  # no valid record: report the errors of these records
         for number, bad in chain.from_iterable(first):
             if isinstance(bad, BadDocument):
                 context.bad(bad.reason, f"{noun} {number}: {bad}", source.label, None)

@@ -1,13 +1,13 @@
-"""Formats that sgmc recognises but cannot read, each with advice on converting the file."""
+"""Formats that sgmc recognises but cannot read; each has advice on how to convert the file."""
 
 from __future__ import annotations
 
 _AS_CSV = "export the table as CSV"
 _AS_RIS = "export the list as RIS or CSV"
 _AS_TEXTS = "write the texts as JSON lines or plain text"
-#: Pattern of a cell, and the tab after it, in a table with tabs between columns.
+#: Pattern of a cell and the tab that ends it, in a table with tabs between columns.
 _CELL = rb"[^\t\n]+\t"
-#: Elements of HTML, which texts of web pages may begin with.
+#: Names of the HTML elements with which the text of a web page may begin.
 _HTML = (
     rb"(?:jats:)?(?:p|div|span|a|b|i|u|s|em|strong|br|h[1-6]|ul|ol|li|dl|dt|dd|table|tr|td|th|tbody|thead"
     rb"|blockquote|img|font|center|section|article|figure|small|sub|sup|code|pre|hr|title|iframe|script"

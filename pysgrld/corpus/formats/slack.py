@@ -1,4 +1,4 @@
-"""Reader for exports of Slack.
+"""Reader for exports of Slack, in which each message is a document.
 
 An export has a folder for each channel, in which a file for each day is a JSON array of messages.
 """
@@ -19,28 +19,30 @@ from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, Message, plural
 from pysgrld.options.paths import read_input
 
-#: Names of the file that lists the people of an export, and of the files that list its channels.
+#: Name of the file that lists the people of an export, and names of the files that list its
+#: channels.
 _PEOPLE = "users.json"
 _CHANNELS = ("channels.json", "groups.json", "dms.json", "mpims.json")
 #: Maximum size of the list of people in bytes.
 _LARGEST = 1 << 26
 #: Pattern of the name of a file with the messages of one day.
 _DAY = re.compile(r"\d{4}-\d\d-\d\d\.json")
-#: Pattern of a link, a person, a channel or a group in a message, with the text that Slack shows.
+#: Pattern of the code for a link, a person, a channel or a group in a message, with the text that
+#: Slack shows for it.
 _MARK = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")
-#: Kinds of messages that people or programs write. Messages of other kinds are notices that Slack
-#: writes, for example about a new member.
+#: Kinds of messages that people or programs write. All other kinds are notices of Slack, for
+#: example that a person has joined.
 _WRITTEN = (None, "bot_message", "me_message", "thread_broadcast", "file_share", "file_comment")
 _FIELDS = ("id", "text", "channel", "user", "ts")
 
 
 def export_in(folder: Path) -> Export | None:
-    """Open a folder as an export of Slack; return None if the folder is not an export."""
+    """Open a folder as an export of Slack; return None for any other folder."""
     return Export(folder) if is_export(folder) else None
 
 
 def is_export(folder: Path) -> bool:
-    """Return True if a folder has the lists of people and channels that an export of Slack has."""
+    """Return True if a folder has the lists of people and channels of an export of Slack."""
     has_channels = any((folder / name).is_file() for name in _CHANNELS)
     return has_channels and (folder / _PEOPLE).is_file()
 
@@ -51,7 +53,7 @@ def days_of(folder: Path, files: Sequence[Path]) -> list[Path]:
 
 
 class Export:
-    """Reader of messages in an export of Slack, which replaces user ids by names of people.
+    """Reader of messages in an export of Slack, which shows people by name instead of user id.
 
     Parameters
     ----------
@@ -82,13 +84,13 @@ class Export:
             ) from None
 
     def remarks(self) -> Iterator[Message]:
-        """Yield a message to the user with the number of notices of Slack that were left out."""
+        """Yield a message to the user about the number of notices of Slack that were left out."""
         if self.notices:
             n_notices = plural(self.notices, "automatic notice")
             yield Message(f"{self._folder}: skipped {n_notices} from Slack, such as 'X has joined'")
 
     def read(self, source: Lines, context: Context) -> Iterator[Texts]:
-        """Yield one document per message in a file, with channel, user and time as columns."""
+        """Yield one document per message of a file; its columns include channel, user and time."""
         yield from texts_of(self._messages(source, context), source, context, "message", _FIELDS)
 
     def _messages(self, source: Lines, context: Context) -> Iterator[Numbered]:
@@ -125,7 +127,7 @@ class Export:
         return next(filter(None, (*names, person.get("name"), message.get("username"), key)), None)
 
     def _plain(self, text: str) -> str:
-        """Return the text of a message with Slack's codes for links, names and signs replaced."""
+        """Replace the codes for links, people, channels and characters in the text of a message."""
         text = _MARK.sub(self._shown, text)
         return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 

@@ -14,13 +14,13 @@ DELIMITERS = ("\t", ";", "|", "~", "^", ",")
 #: `_RECORDS`: number of records that are examined. `_LONGEST`: maximum number of characters in a field
 #: name.
 _RECORDS, _LONGEST = 50, 40
-#: A header with only one usual name, of a text field, is accepted if the table has more records
-#: than this, including the header.
+#: A header with only one usual name (of a text field) is accepted if the table has more than this
+#: number of records, including the header.
 _FEW = 2
-#: Number of lines at the start of a file among which the header is searched.
+#: Number of lines at the start of a file in which the header is searched.
 _ABOVE = 5
-#: Usual field names in the spelling of `plain_names`. A line with two of these names, or with one usual
-#: name of a text field, is a header.
+#: Usual field names in the spelling of `plain_names`. A line is a header if it has two of these
+#: names, or one usual name of a text field.
 _USUAL = frozenset(
     (
         *NAMES,
@@ -60,7 +60,7 @@ _USUAL = frozenset(
 
 
 def delimiter_of(head: bytes) -> str | None:
-    """Detect the delimiter of a table by its first lines; return None if a text is not a table.
+    """Detect the delimiter of a table in its first lines; return None if they are not a table.
 
     Few texts contain tabs, but most contain commas. With any delimiter, a text is a table if its
     header has two usual names or one usual name of a text field, or if all cells are quoted. With
@@ -77,12 +77,12 @@ def delimiter_of(head: bytes) -> str | None:
         for delimiter in DELIMITERS:
             if delimiter in line and (_is_table(text, delimiter) or _is_quoted(text, delimiter)):
                 return delimiter
-        text = below  # The first line may be a title, so try again without it.
+        text = below  # the first line may be a title: try without it
     return None
 
 
 def _is_quoted(text: str, delimiter: str) -> bool:
-    """Return True if all lines have the same number of cells, and every cell is quoted."""
+    """Return True if all lines have the same number of cells and all cells are quoted."""
     if not text.startswith('"'):
         return False
     lines = [line for line in text.split("\n", _RECORDS)[:_RECORDS] if line]
@@ -96,8 +96,8 @@ def _is_quoted(text: str, delimiter: str) -> bool:
 def _is_table(text: str, delimiter: str) -> bool:
     first = text.partition("\n")[0].split(delimiter)
     n_usual = len(_USUAL.intersection(plain_names(name.strip('" \r') for name in first)))
-    # If the header has two usual names, other names may be long, such as questions of a survey.
-    # The number 2 is for quotation marks.
+    # If the header has two usual names, its other names may be long, such as questions of a survey.
+    # A name may have two quotation marks in addition to `_LONGEST` characters.
     if n_usual < 2 and any(len(name) > _LONGEST + 2 for name in first):
         return False
     try:
@@ -106,7 +106,7 @@ def _is_table(text: str, delimiter: str) -> bool:
     except csv.Error:
         return False
     if len(records) > 2 and len(records) <= _RECORDS:
-        records.pop()  # The bytes read may end within the last record.
+        records.pop()  # the last record may be cut off
     if len(records) < 2:
         return False
     names = [name.strip() for name in records[0]]
@@ -114,13 +114,13 @@ def _is_table(text: str, delimiter: str) -> bool:
         names.pop()
     plain = plain_names(names)
     usual = _USUAL.intersection(plain)
-    # R and pandas write no name above the names of rows.
+    # R and pandas leave the first name of the header empty, above the names of rows.
     if len(names) < 2 or not all(plain[1:]) or any(plain.count(name) > 1 for name in NAMES):
         return False
     if any((len(name) > _LONGEST and n_usual < 2) or name.isdigit() for name in names):
         return False
     if all(len(record) == len(names) + 1 for record in records[1:]):
-        names = ["", *names]  # R writes the names of rows without a name in the header
+        names = ["", *names]  # R may leave out the first name altogether
     elif any(not len(names) <= len(record) <= len(records[0]) for record in records[1:]):
         return False
     if len(usual) > 1 or (usual & frozenset(NAMES) and len(records) > _FEW):
@@ -131,7 +131,7 @@ def _is_table(text: str, delimiter: str) -> bool:
 
 
 def columns_without_names(head: bytes) -> int:
-    """Return the number of tab-separated fields in each line, or 0 if lines have different numbers."""
+    """Return the number of tab-separated fields per line, or 0 if it differs between lines."""
     whole = head.splitlines()[: None if head.endswith(b"\n") else -1]
     lines = [line for line in whole[:_RECORDS] if line.strip()]
     numbers = {line.count(b"\t") for line in lines}

@@ -1,4 +1,4 @@
-"""Readers for reference lists with a tag on each line: Web of Science, PubMed, EndNote, RefWorks.
+"""Readers for reference lists with tagged lines, from Web of Science, PubMed, EndNote or RefWorks.
 
 References ("works") are read one by one, so that memory does not depend on their number.
 Continuation lines are joined to the line before; lists, such as authors and keywords, are joined by
@@ -18,7 +18,7 @@ from pysgrld.errors import CorpusError
 
 
 class _Tags(NamedTuple):
-    """Description of the tags of a format of reference lists.
+    """Description of the tags that a format of reference lists uses.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ _PUBMED = _Tags(
     "",
     ("PMID", "TI", "AB", "DP", "PY"),
 )
-#: Format of PubMed as ERIC uses it: works have no PubMed number, and begin with the tag OWN.
+#: PubMed's format as ERIC writes it: works have no PubMed number, and begin with the tag OWN.
 _ERIC = _PUBMED._replace(what="ERIC", first="OWN", known=("OID", "TI", "AB", "DP", "PY"))
 _ENDNOTE = _Tags(
     "EndNote",
@@ -165,7 +165,7 @@ def _works(source: Lines, context: Context, tags: _Tags) -> Iterator[Numbered]:
             if not work:
                 open_since = line_number
             work.add(tag, match[2] or "")
-        # A line without a tag continues the line before, even if it is not indented.
+        # A line without a tag continues the line before, with or without an indent.
         elif work:
             work.go_on(line)
         else:
@@ -189,7 +189,7 @@ def _works(source: Lines, context: Context, tags: _Tags) -> Iterator[Numbered]:
 
 
 def lines_of(context: Context, source: Lines) -> Iterator[tuple[int, str]]:
-    """Decode the lines of a file, and yield each line with its number."""
+    """Yield the number and the decoded text of each line of a file."""
     for block in source.lines(context.bad):
         for offset, line in enumerate(block.removesuffix(b"\n").split(b"\n")):
             number = source.line + 1 + offset
@@ -202,7 +202,7 @@ def lines_of(context: Context, source: Lines) -> Iterator[tuple[int, str]]:
 
 
 class _Work:
-    """Collector of the fields of one work (reference) from its lines."""
+    """Collector that turns the lines of one work (reference) into fields."""
 
     def __init__(self, tags: _Tags) -> None:
         self.tags, self.tag = tags, ""
@@ -212,12 +212,12 @@ class _Work:
         return bool(self.values)
 
     def add(self, tag: str, value: str) -> None:
-        """Add the tag and the value of a line."""
+        """Add a line with a tag and a value."""
         self.tag = tag
         self.values.setdefault(tag, []).append(value.strip())
 
     def go_on(self, text: str) -> None:
-        """Add the text of a line that continues the previous line."""
+        """Add a line that continues the line before."""
         values = self.values[self.tag]
         if self.tag in self.tags.lists:
             values.append(text.strip())

@@ -1,4 +1,4 @@
-"""Choice of the text, id and title fields of records, and joining of several text fields."""
+"""Choice of the text, id and title fields of records, and joining of several text fields to one."""
 
 from __future__ import annotations
 
@@ -17,33 +17,34 @@ from pysgrld.corpus.formats.protocol import Context, field_names
 from pysgrld.corpus.reading import USUAL_TEXT_FIELD
 from pysgrld.errors import CorpusError
 
-#: Usual names of the text field, in the spelling of `plain_names`. The first of these names that a file
-#: has is chosen.
+#: Usual names of the text field, in the spelling of `plain_names`. The first name in this list that
+#: a file has is chosen.
 NAMES = (
     *(USUAL_TEXT_FIELD, "abstract", "abstractnote", "abstracttext", "paperabstract", "ab"),
     *("body", "bodytext", "content", "fulltext", "selftext", "textoriginal"),
     "abstractinvertedindex",  # in OpenAlex
-    "unigramcount",  # In Constellate, the field has words with their counts.
+    "unigramcount",  # in Constellate: words with their counts
 )
 #: Names of fields that are chosen as the text field only if the file has no other text field.
 _LAST_NAMES = ("description", "summary")
 #: Usual names of the id field and of the title field, which are used if the user has not named these
 #: fields.
 _IDS, _TITLES = ("id", "key"), ("title", "ti")
-#: Name of the title field in mail. In a table, a subject may be a person or a school subject, and is
-#: not the title.
+#: Name of the title field in mail. Tables do not use it: their subject may be a person or a school
+#: subject.
 MAIL_TITLE = "subject"
-#: Names of fields that are chosen as the id field only if their values differ in the first records.
+#: Names of fields that are chosen as the id field only if their values differ between the first
+#: records.
 _NUMBERS_OF_WORKS = ("ut", "pmid", "docno")
 #: `_COLUMNS`: minimum number of columns of a table of counts. `_COUNTS`: usual names of a column with
 #: counts.
 _COLUMNS, _COUNTS = 3, ("count", "counts", "n", "freq", "frequency", "tf", "occurrences")
 #: Maximum number of records at the start of a file that are examined.
 SAMPLED = 200
-#: A field has long texts if the texts have at least `CHARACTERS` characters and `WORDS` words on
-#: average, and are at least `TIMES` as long as the texts of any other field.
+#: A field has long texts if its texts have at least `CHARACTERS` characters and `WORDS` words on
+#: average, and are on average at least `TIMES` as long as the texts of any other field.
 CHARACTERS, WORDS, TIMES = 40, 4, 3
-#: Text between joined texts: a blank line, which ends a paragraph.
+#: Text between two joined texts: a blank line, which separates paragraphs.
 JOINT = b"\n\n"
 
 #: Letters of scripts without blanks between words. Each of these letters counts as a word.
@@ -60,7 +61,7 @@ def chosen(
     records: Iterable[Mapping[str, Any]],
     title: str = "title",
 ) -> Context:
-    """Choose the text, id and title fields of a file, and return a context with the chosen fields.
+    """Choose the text, id and title fields of a file; return a new context with these fields.
 
     Parameters
     ----------
@@ -82,12 +83,12 @@ def chosen(
     """
     wanted, noticed = context.wanted, context.noticed
     if wanted.text is None:
-        if wanted.id in wanted.named:  # This is the field by which rows are matched to documents.
+        if wanted.id in wanted.named:  # rows of metadata are matched to documents by this field
             context = context._replace(wanted=wanted._replace(id=_name_here(wanted.id, names)))
         return context
     text, rows = wanted.text, list(islice(records, SAMPLED))
     if text and ",".join(text) in names:
-        text = (",".join(text),)  # The commas belong to the name of a single field.
+        text = (",".join(text),)  # a single field with commas in its name
     if not text:
         words = [name for name in names if not _numbers(name, rows)]
         field = usual(words, NAMES) or _usual_within(words) or long_text(words, rows)
@@ -123,7 +124,7 @@ def chosen(
 
 
 def _usual_within(names: Sequence[str]) -> str | None:
-    """Return a nested field, such as tweet.full_text, that has a usual name of a text field."""
+    """Return the nested field, such as tweet.full_text, that has a usual name of a text field."""
     last = {name: _plain(name.rpartition(".")[2]) for name in names if "." in name}
     for known in NAMES:
         if len(same := [name for name, plain in last.items() if plain == known]) == 1:
@@ -134,7 +135,7 @@ def _usual_within(names: Sequence[str]) -> str | None:
 def with_nested_names(
     names: Sequence[str], records: Sequence[Mapping[str, Any]]
 ) -> tuple[list[str], list[dict[str, Any]]]:
-    """Add fields of nested objects, unless a top-level field can be the text."""
+    """Add nested fields to names and records, unless a top-level field can be the text."""
     if usual(names, NAMES) or long_text(names, records):
         return [*names], [dict(record) for record in records]
     flat = [{**record, **_flattened(record)} for record in records]
@@ -152,7 +153,7 @@ def _flattened(record: Mapping[str, Any], above: str = "", depth: int = 3) -> di
 
 
 def called_otherwise(wanted: WantedFields, names: Sequence[str]) -> dict[str, list[str]]:
-    """Map each wanted field that a file lacks to equivalent fields in the file, such as year to PY."""
+    """Map wanted fields that a file lacks to its fields of the same meaning, such as year to PY."""
     return {
         name: same
         for name in (wanted.id, wanted.title, *wanted.columns)
@@ -161,12 +162,12 @@ def called_otherwise(wanted: WantedFields, names: Sequence[str]) -> dict[str, li
 
 
 def _name_here(name: str, names: Sequence[str]) -> str:
-    """Return the name that a field has in the file: the given name or an equivalent name."""
+    """Return the name of a field in the file, which may be an equivalent name."""
     return next((n for n in _names_here(name, names) if n in names), name)
 
 
 def _names_here(name: str, names: Sequence[str]) -> list[str]:
-    """Return all names that a field may have in a file: equivalent names and other spellings."""
+    """Return all names that a field may have in a file, in the order of preference."""
     known = (name, *other_names(name))
     return [*known, usual(names, [*map(_plain, known)]) or name]
 
@@ -174,7 +175,7 @@ def _names_here(name: str, names: Sequence[str]) -> list[str]:
 def _are_counts(
     names: Sequence[str], words: Sequence[str], rows: Sequence[Mapping[str, Any]]
 ) -> bool:
-    """Return True if a table has counts: a column per word, or a column of words and one of counts.
+    """Return True if a table has counts, in a column per word or in one column next to the words.
 
     Parameters
     ----------
@@ -192,13 +193,13 @@ def _are_counts(
 
 
 def _is_key(name: str | None, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Return True if a field has a different value, which is not empty, in each record."""
+    """Return True if a field has a different, non-empty value in each record."""
     values = {str(row.get(name) or "").strip() for row in rows} if name else set()
     return len(values) == len(rows) > 0 and "" not in values
 
 
 def _numbers(name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Return True if all present values of a field are numbers, as in a column of counts."""
+    """Return True if all present values of a field are numbers, so that it is not a text."""
     values = [value for row in rows if (value := row.get(name)) not in (None, "")]
     return bool(values) and all(
         isinstance(value, int | float) or (isinstance(value, str) and _NUMBER.fullmatch(value))
@@ -207,7 +208,7 @@ def _numbers(name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def usual(names: Sequence[str], accepted: Sequence[str]) -> str | None:
-    """Return the first of the accepted field names that a file has, in the spelling of the file.
+    """Return the first accepted name that occurs among a file's fields, as the file spells it.
 
     Case, blanks and punctuation are ignored.
 
@@ -231,7 +232,7 @@ def usual(names: Sequence[str], accepted: Sequence[str]) -> str | None:
 
 
 def plain_names(names: Iterable[str]) -> list[str]:
-    """Reduce field names to their letters and digits in lower case, so that they can be compared.
+    """Reduce field names to their letters and digits, in lower case, so that they can be compared.
 
     Parameters
     ----------
@@ -248,18 +249,18 @@ def plain_names(names: Iterable[str]) -> list[str]:
 
 def _plain(name: str) -> str:
     plain = re.sub(r"[\W_]", "", name.casefold())
-    # A short name keeps its punctuation: "a,b" is not the name of the field AB.
+    # A name with one or two letters keeps its punctuation: "a,b" is not the name of the field AB.
     return plain if len(plain) > 2 else name.casefold().strip()
 
 
 def long_text(names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str | None:
-    """Return the field that has long texts; return None if there is not exactly one such field."""
+    """Return the only field with long texts, or None if no field or several fields have them."""
     rows = list(islice(records, SAMPLED))
     lengths: dict[str, float] = {}
     for name in dict.fromkeys(names):
         values = [v for row in rows if isinstance(v := row.get(name), str) and v.strip()]
         if all(len(v) < CHARACTERS and _CLOCK.search(v) for v in values):
-            continue  # If all values are dates or times, the field has no texts.
+            continue  # the values are dates or times, not texts
         if values and _mean([len(_WORD.findall(value)) for value in values]) >= WORDS:
             lengths[name] = _mean([*map(len, values)])
     longest = sorted(lengths, key=lambda name: lengths[name], reverse=True)
@@ -275,7 +276,7 @@ def _mean(numbers: Sequence[int]) -> float:
 
 
 def joined(texts: Iterable[bytes]) -> bytes:
-    """Join the text fields of a record as paragraphs of one text.
+    """Join the texts of a record's text fields, each as a paragraph.
 
     Parameters
     ----------
@@ -294,20 +295,20 @@ def joined(texts: Iterable[bytes]) -> bytes:
 
 
 def of_json(head: bytes) -> tuple[list[str], list[dict[str, Any]]]:
-    """Parse the first lines of JSON lines; return the names of the fields, and the records."""
+    """Parse the first lines of a file of JSON lines; return the field names and the records."""
     records: list[dict[str, Any]] = []
     for line in head.split(b"\n")[:SAMPLED]:
         try:
             record = json.loads(line)
         except (ValueError, RecursionError):
-            continue  # An incomplete or invalid line is skipped here, because reading reports it.
+            continue  # the reader reports incomplete and invalid lines
         if isinstance(record, dict):
             records.append(record)
     return list(dict.fromkeys(name for record in records for name in record)), records
 
 
 def of_delimited(head: bytes, delimiter: str, names: Sequence[str]) -> list[dict[str, str]]:
-    """Parse the first records of a table, up to a record that cannot be parsed."""
+    """Parse the first records of a table; skip records with another number of fields."""
     lines = head.decode("utf-8", "replace").splitlines(keepends=True)
     records = []
     try:
@@ -315,5 +316,5 @@ def of_delimited(head: bytes, delimiter: str, names: Sequence[str]) -> list[dict
             if len(record) == len(names) and [cell.strip() for cell in record] != list(names):
                 records.append(dict(zip(names, record, strict=True)))
     except csv.Error:
-        pass  # The error is reported when the record is read.
+        pass  # the reader reports this error
     return records

@@ -44,24 +44,24 @@ _WITHIN_TEXT = frozenset(
         "a",
     )
 )
-#: Names of elements in which an attribute has the name of the field, as in <field name="title">.
+#: Names of elements that have the field's name in an attribute, as in <field name="title">.
 _NAMING = ("field", "str", "arr", "int", "date", "long", "double", "bool", "column", "attribute")
-#: Minimum number of fields by which an element without a usual name is detected as a record.
+#: Minimum number of fields in an element that is detected as a record without having a usual name.
 _FEWEST = 3
-#: `_KIND`: name of the element with the kind of an item in Zotero's RDF. `_NO_WORKS`: kinds of
+#: `_KIND`: name of the element that has the kind of an item in Zotero's RDF. `_NO_WORKS`: kinds of
 #: items that are skipped.
 _KIND, _NO_WORKS = "itemType", ("attachment", "note")
 
 
 def is_records(head: bytes, name: str) -> bool:
-    """Return True if an XML file has records; a survey of LimeSurvey has only questions."""
+    """Return True if an XML file has records; LimeSurvey's files have questions instead."""
     return b"<LimeSurveyDocType>Survey<" not in head and record_name(head) is not None
 
 
 def record_name(head: bytes) -> str | None:
-    """Detect by the first bytes of a file which elements are records, and return their name."""
+    """Detect which elements are records by the first bytes of a file; return their name."""
     parser = new_parser()
-    # Open elements, each with the names of the fields found in it.
+    # Open elements; for each of them, the names of the fields that were read so far.
     path: list[tuple[str, set[str]]] = []
     records: dict[tuple[int, str], list[int]] = {}
     order: Counter[str] = Counter()
@@ -85,7 +85,7 @@ def record_name(head: bytes) -> str | None:
         return "RDF"
     root = name_of(events[0][1]).lower() if events else ""
     if root == _USUAL[0] and not order[root]:
-        return root  # the file has one record
+        return root  # the whole file is one record
     usual = next((name for name in _USUAL if order[name]), None)
     if usual is not None:
         return usual
@@ -106,7 +106,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def _works(records: Iterator[Numbered]) -> Iterator[Numbered]:
-    """Yield the records without attachments and notes of Zotero, with new numbers."""
+    """Yield the records with new numbers, but not the attachments and notes of Zotero."""
     number = 0
     for _, record in records:
         if isinstance(record, BadDocument) or record.get(_KIND) not in _NO_WORKS:
@@ -115,7 +115,7 @@ def _works(records: Iterator[Numbered]) -> Iterator[Numbered]:
 
 
 def _reader(record: str, element: str, depth: int) -> Any:
-    """Return the function that reads an element that is a record, or None for other elements."""
+    """Return the function that reads an element as a record, or None if it is not a record."""
     if record == "RDF":
         return _fields if depth == 1 else None
     return _fields if element.lower() == record else None
@@ -131,7 +131,7 @@ def _fields(record: Element) -> dict[str, Any]:
     while walk:
         element = walk.pop()
         name = name_of(element)
-        if name == "datafield":  # In MARC, a field has parts, which are named by letters.
+        if name == "datafield":  # a field of MARC has parts, which are named by letters
             for part in element:
                 name = f"{element.get('tag')}{part.get('code')}"
                 fields.setdefault(name, []).append(" ".join("".join(part.itertext()).split()))
