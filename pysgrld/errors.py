@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 
 
 class SgmcError(Exception):
-    """Base class of all errors that sgmc raises on purpose; ``exit_code`` 70 indicates a bug in sgmc.
+    """Base class of all errors that sgmc raises on purpose; exit code 70 stands for a bug in sgmc.
 
     Parameters
     ----------
@@ -37,13 +37,13 @@ class UsageError(SgmcError, ValueError):
 
 
 class LaunchError(SgmcError):
-    """The launcher of MPI and the MPI library differ, or one of them is missing (exit 64)."""
+    """The launcher of MPI does not fit the MPI library, or one of them is missing (exit 64)."""
 
     exit_code = 64
 
 
 class CorpusError(SgmcError, ValueError):
-    """Bad input data, in a corpus or in a vocabulary (exit 65).
+    """Input data are invalid, in a corpus or in a vocabulary (exit 65).
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class DamagedCorpusError(CorpusError):
 
 
 class NoFieldError(CorpusError):
-    """Missing field: no document of the corpus has a requested field (exit 65).
+    """No document of the corpus has a field that an option names (exit 65).
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class NoFieldError(CorpusError):
 
 
 class MissingInputError(SgmcError, FileNotFoundError):
-    """Missing input: a file does not exist or cannot be read (exit 66)."""
+    """An input file does not exist or cannot be read (exit 66)."""
 
     exit_code = 66
 
@@ -113,13 +113,13 @@ class OutputError(SgmcError):
 
 
 class WriteError(SgmcError):
-    """Writing failed (disk, quota or device error), but earlier contents are intact (exit 74)."""
+    """A file could not be written (disk, quota or device error); old files are intact (exit 74)."""
 
     exit_code = 74
 
 
 class GoneError(WriteError):
-    """The folder of a run was removed or taken over while a process was writing to it (exit 74)."""
+    """The folder of a run was removed or replaced while a process was writing to it (exit 74)."""
 
 
 class LockedError(SgmcError):
@@ -129,13 +129,13 @@ class LockedError(SgmcError):
 
 
 class CheckpointError(SgmcError):
-    """No checkpoint can be used, although one is required (exit 76)."""
+    """A run needs a checkpoint, and has none that can be used (exit 76)."""
 
     exit_code = 76
 
 
 class MismatchError(SgmcError):
-    """The configuration or the corpus differs from that of the checkpoint (exit 78)."""
+    """The configuration or the corpus of a run differs from that of its checkpoint (exit 78)."""
 
     exit_code = 78
 
@@ -153,30 +153,30 @@ class NumericalError(SgmcError):
 
 
 class MemoryLimitError(SgmcError):
-    """The task needs more memory than is allowed (exit 87)."""
+    """A task needs more memory than it may use (exit 87)."""
 
     exit_code = 87
 
 
 class NoProgressError(SgmcError):
-    """A third start was refused because two consecutive starts made no progress (exit 88)."""
+    """A run did not start again, because its last two starts made no progress (exit 88)."""
 
     exit_code = 88
 
 
 class DisagreementError(SgmcError):
-    """MPI processes that train one chain have different topics (exit 70)."""
+    """MPI processes that should train the same chain have different topics (exit 70)."""
 
 
 class RankError(SgmcError):
-    """Another MPI process failed (this process exits with the code of that process's error)."""
+    """Another MPI process failed; this process exits with the same code as that process."""
 
 
 class ConvergenceWarning(UserWarning):
-    """Training of a fitted model ended before it converged."""
+    """Training of an estimator ended before it converged."""
 
 
-#: Phrase in a log line about tokens whose words the vocabulary lacks.
+#: Start of a text in log lines about tokens that the vocabulary does not contain.
 IGNORED = "ignored: not "
 
 
@@ -190,14 +190,14 @@ class NotFittedError(SgmcError, ValueError, AttributeError):
     exit_code = 2
 
 
-# ---- Ctrl-C during the import of a command, when nothing has to be cleaned up
+# ---- Ctrl-C while a command is imported, when no file has to be closed or removed
 
-#: Exit code of a command that Ctrl-C stopped immediately: 128 + SIGINT.
+#: Exit code of a command that Ctrl-C ended at once: 128 + SIGINT.
 STOPPED = 130
 
 
 def leave_at_once() -> None:
-    """Make Ctrl-C end the process at once, unless the process ignores it.
+    """Make Ctrl-C end the process at once, unless the process ignores Ctrl-C.
 
     A `KeyboardInterrupt` must not be raised in a module that is not yet imported completely.
     """
@@ -206,7 +206,7 @@ def leave_at_once() -> None:
 
 
 def leave_in_order() -> None:
-    """Make Ctrl-C raise `KeyboardInterrupt` again, so that files are closed and removed."""
+    """Make Ctrl-C raise `KeyboardInterrupt` again, so that files can be closed and removed."""
     if signal.getsignal(signal.SIGINT) is _leave:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -221,11 +221,11 @@ def _leave(*_: object) -> None:
 class Severity(StrEnum):
     """Severity of a message, which decides whether the message is printed."""
 
-    #: Lines of this severity are printed only with ``--verbose``.
+    #: printed only with ``--verbose``
     DETAIL = "detail"
-    #: Lines of this severity are not printed with ``--quiet``.
+    #: printed unless ``--quiet`` is given
     NOTE = "note"
-    #: Lines of this severity are always printed.
+    #: always printed
     WARNING = "warning"
 
 
@@ -237,14 +237,14 @@ class Message(NamedTuple):
 
 
 class Log(Protocol):
-    """Function that receives the messages for the user."""
+    """Type of functions that receive messages for the user."""
 
     def __call__(self, text: str, severity: Severity = Severity.NOTE, /) -> None:
         """Receive a line of text for the user, and its severity."""
 
 
 def no_log(text: str, severity: Severity = Severity.NOTE, /) -> None:
-    """Discard a message; this is the `Log` that prints nothing.
+    """Ignore a message; a `Log` for callers that print nothing.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def no_log(text: str, severity: Severity = Severity.NOTE, /) -> None:
 
 
 def plural(number: int, noun: str, nouns: str = "") -> str:
-    """Return a number followed by its noun, which is in the plural unless the number is 1.
+    """Return a number and a noun; the noun is in the plural unless the number is 1.
 
     >>> plural(1, "thread"), plural(1200, "thread"), plural(0, "entry", "entries")
     ('1 thread', '1,200 threads', '0 entries')
@@ -282,7 +282,7 @@ def plural(number: int, noun: str, nouns: str = "") -> str:
 
 
 def all_of(number: int, nouns: str) -> str:
-    """Return "both" for 2, or "all N" for another number, followed by the plural noun.
+    """Return "both" for 2, or "all N" for a greater number, followed by a noun in the plural.
 
     >>> all_of(2, "chains"), all_of(4, "chains")
     ('both chains', 'all 4 chains')
@@ -303,7 +303,7 @@ def all_of(number: int, nouns: str) -> str:
 
 
 def check_interpreter() -> None:
-    """Raise an error in a sub-interpreter of Python, before NumPy is imported there.
+    """Raise an error in a sub-interpreter of Python, in which NumPy cannot be used.
 
     In a sub-interpreter, the compiled core would wait for ever for the lock of the main
     interpreter.

@@ -25,14 +25,14 @@ Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 Array = npt.NDArray[Any]
 
-#: Unit of fixed-point counts: a token's probability p of a topic adds round(p * UNIT) to an
-#: integer. Such counts of expected tokens are called Rao-Blackwellised.
+#: Unit of fixed-point counts of tokens in topics. For a token with probability p of a topic,
+#: round(p * UNIT) is added to the integer count. Such expected counts are called Rao-Blackwellised.
 UNIT = 1 << 24
 
 
 @dataclass(frozen=True)
 class Documents:
-    """Word counts of documents, in compressed sparse rows over a vocabulary.
+    """Word counts of documents, as a sparse matrix in compressed rows.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Documents:
 
     @property
     def rows(self) -> Int32s:
-        """Row of the topic matrix for each entry, (nnz,), given by the word and the time slice."""
+        """Row of the topic matrix for each entry, (nnz,); it depends on word and time slice."""
         if self.slices is None:
             return self.indices
         of_entries = np.repeat(self.slices, np.diff(self.indptr))
@@ -72,20 +72,20 @@ class Documents:
 
     @cached_property
     def lengths(self) -> Int64s:
-        """Number of tokens in each document, (n,) int64; do not modify the array."""
+        """Number of tokens in each document, (n,) int64; the array is read-only."""
         ends = np.concatenate(([0], np.cumsum(self.counts, dtype=np.int64)))[self.indptr]
         lengths: Int64s = np.diff(ends)
         lengths.flags.writeable = False
         return lengths
 
     def sum_by_document(self, values: Doubles) -> Doubles:
-        """Return the sum of ``values`` over each document's entries, (n,)."""
+        """Return the sum of ``values`` over the entries of each document, (n,)."""
         holders = np.repeat(np.arange(len(self)), np.diff(self.indptr))
         sums: Doubles = np.bincount(holders, values, len(self)).astype(np.float64)
         return sums
 
     def take(self, ids: Int64s) -> Documents:
-        """Copy the documents with the given ids, in the given order; ids may repeat."""
+        """Copy the documents at the given positions, in the given order; positions may repeat."""
         starts = self.indptr[ids]
         lengths = self.indptr[ids + 1] - starts
         indptr = np.zeros(len(ids) + 1, np.int64)
@@ -96,7 +96,7 @@ class Documents:
 
 
 class Slicing(NamedTuple):
-    """Time slices, and the rule that assigns documents to them.
+    """Time slices, and the values by which documents are assigned to time slices.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class Slicing(NamedTuple):
 
 
 class WordTotals(NamedTuple):
-    """Number of occurrences of each word in a set of documents.
+    """Occurrences of each word in a set of documents, as sums of counts and of squared counts.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class WordTotals(NamedTuple):
 
     @property
     def repetition(self) -> Doubles:
-        """Mean count of each word in a document, averaged over the word's tokens, (V,), at least 1.
+        """For each word, the mean count in the document of a random token of the word, (V,).
 
         It equals `squares` divided by `occurrences`.
         """
@@ -138,7 +138,7 @@ class WordTotals(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PositionsExcept:
-    """Ascending positions of all documents except ``without``, computed on access.
+    """Ascending positions of all documents except ``without``, computed when they are accessed.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ class PositionsExcept:
 
     Examples
     --------
-    >>> others = Others(6, np.array([1, 4]))
+    >>> others = PositionsExcept(6, np.array([1, 4]))
     >>> len(others), others[np.array([0, 1, 3])].tolist(), others[:].tolist()
     (4, [0, 2, 5], [0, 2, 3, 5])
     """
@@ -168,19 +168,19 @@ class PositionsExcept:
         return positions
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
-        """Return all positions as an array; NumPy calls this method."""
+        """Return all positions as an array; NumPy calls this method to convert the object."""
         return np.asarray(self[:], dtype)
 
     def __iter__(self) -> Iterator[int]:
         return iter(self[:].tolist())
 
 
-#: Type of ascending positions of documents in a corpus: an array, or an `PositionsExcept`.
+#: Type of ascending positions of documents in a corpus: an array, or a `PositionsExcept`.
 Positions = Int64s | PositionsExcept
 
 
 class Condition(Enum):
-    """Condition on all values of an array, with the text that an error message uses."""
+    """Condition on the values of an array; each value of the enum is a text for error messages."""
 
     FINITE = "neither NaN nor infinite"
     NOT_NEGATIVE = "finite and at least 0"
@@ -194,7 +194,7 @@ class Condition(Enum):
 
 
 def is_prior(values: Array) -> bool:
-    """Return True if the kernels accept the values as parameters of a Dirichlet distribution.
+    """Return True if the kernels accept the values as parameters of a Dirichlet prior.
 
     Parameters
     ----------
@@ -208,19 +208,19 @@ def is_prior(values: Array) -> bool:
     """
     least, most = float(values.min()), float(values.max())
     tiny, huge = np.finfo(np.float32).tiny, np.finfo(np.float32).max
-    # The result is False if a value is NaN.
+    # False if a value is NaN
     return bool(tiny <= least and most <= huge and least >= tiny * most)
 
 
 class Invariant(NamedTuple):
-    """Condition that an array always meets, and the noun for its rows in error messages."""
+    """Condition that an array must meet, and the noun for a row of the array in error messages."""
 
     condition: Condition
     row: str = "row"
 
 
 class Key(NamedTuple):
-    """Key that determines all random numbers of an iteration, instead of a generator object.
+    """Key that determines all random numbers of an iteration; it replaces a generator object.
 
     Kernels take the fields as arguments of the same names. Kernels that update a parameter block
     also take ``stream``.
@@ -232,7 +232,7 @@ class Key(NamedTuple):
 
 
 class Minibatch(NamedTuple):
-    """Documents of a minibatch, whose word indices refer to the words that occur in the minibatch.
+    """Documents of a minibatch; their word ids are indices in the list of the minibatch's words.
 
     Attributes
     ----------
@@ -263,7 +263,7 @@ class Minibatch(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """Step sizes h_t = a (1 + t/b)^(-c) for the iterations t = 0, 1, 2, ... after the warm-up.
+    """Step sizes h_t = a (1 + t/b)^(-c) of iterations t = 0, 1, 2, ... after the warm-up.
 
     This formula is the one in the SGRLD authors' code. The formula in their paper puts the exponent
     outside of ``a``, which cannot be intended. ``a`` is a diffusion time: the paper's epsilon is
@@ -283,7 +283,7 @@ class Schedule(NamedTuple):
 
 
 def noise_inflation(h: float, documents: int, minibatch: int) -> float:
-    """Return the factor by which minibatch noise alone inflates the variance of ``scir``'s topics.
+    """Return the factor by which minibatch noise inflates the variance of topics of ``scir``.
 
     The factor is 1 + tanh(h/2) D/B (Baker et al. 2018, corollary 3.2). It applies to the variance of
     topics given the counts of documents' topics, which is the fraction `GIVEN_COUNTS` of the
@@ -306,14 +306,14 @@ def noise_inflation(h: float, documents: int, minibatch: int) -> float:
     return 1.0 + math.tanh(h / 2) * documents / minibatch
 
 
-#: `GIVEN_COUNTS`: approximate ratio of the topics' variance given the counts to their posterior
-#: variance. `QUIET`: noise inflation up to which samples vary as much as the posterior
+#: `GIVEN_COUNTS`: approximate ratio of two variances of the topics: given the counts, and of the
+#: posterior. `QUIET`: noise inflation up to which the variance of samples is that of the posterior
 #: (docs/choosing-a-sampler.md, "What the draws are of").
 GIVEN_COUNTS, QUIET = 2 / 3, 1.5
 
 
 def wider(inflation: float) -> float:
-    """Return the approximate ratio of the samples' variance to the posterior variance.
+    """Return the approximate ratio of the variance of samples to the posterior variance.
 
     Parameters
     ----------
@@ -328,13 +328,13 @@ def wider(inflation: float) -> float:
     return max(1.0, inflation * GIVEN_COUNTS)
 
 
-#: Step sizes of the noise-free warm-up. They are large at first and then decay; these constants had
-#: the largest early gain in measurements.
+#: Step sizes of the warm-up, which has no noise. They are large at first and then decrease. These
+#: constants had the largest gain in early iterations in measurements.
 WARM_UP = Schedule(0.5, 30.0, 0.7)
 
 
 def step_sizes(warm_up: int, steps: tuple[float, float, float] | None) -> Callable[[int], float]:
-    """Return a function that gives the step size of each iteration.
+    """Return a function that returns the step size of an iteration.
 
     Parameters
     ----------
@@ -351,7 +351,7 @@ def step_sizes(warm_up: int, steps: tuple[float, float, float] | None) -> Callab
     return lambda t: WARM_UP(t) if t < warm_up else schedule(t - warm_up)
 
 
-#: Weight of a new minibatch in running averages of scales, as in the code of deep LDA's authors.
+#: Weight of a new minibatch in running averages of scales, as in the authors' code of deep LDA.
 RUNNING = Schedule(0.5, 21.0, 0.7)
 
 
@@ -359,7 +359,7 @@ RUNNING = Schedule(0.5, 21.0, 0.7)
 
 
 class Seeds(NamedTuple):
-    """Prior counts of seed words in topics; they are added to the prior that all words have.
+    """Prior counts of seed words in topics, which are added to the prior of all words.
 
     Attributes
     ----------
@@ -374,7 +374,7 @@ class Seeds(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Parameter block: a matrix or vector of a model's global parameters, with its prior.
+    """Parameter block: a matrix or a vector of global parameters of a model, with its prior.
 
     Attributes
     ----------
@@ -417,12 +417,12 @@ class Block(NamedTuple):
 
     @property
     def is_vector(self) -> bool:
-        """True if the block is a single vector instead of a matrix of topics."""
+        """True if the block is a single vector, and not a matrix of topics."""
         return self.geometry in ("positive", "concentration")
 
 
 class HeldOutCounts(NamedTuple):
-    """Held-out word counts in compressed sparse rows; ``indices`` are rows of the draw's phi."""
+    """Held-out word counts as a sparse matrix in compressed rows, with indices of rows of phi."""
 
     indptr: Int64s
     indices: Int32s

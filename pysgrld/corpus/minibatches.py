@@ -124,7 +124,7 @@ class Epochs(NamedTuple):
     Attributes
     ----------
     source : Source
-    train : (D,) int64, or Others
+    train : (D,) int64, or PositionsExcept
         Corpus positions of the training documents, ascending.
     size : int
         Maximum number of documents per minibatch; at most D.
@@ -255,7 +255,7 @@ class OnePass:
     ----------
     head : Source
         The first documents of the corpus, stored.
-    train : (n,) int64, or Others
+    train : (n,) int64, or PositionsExcept
         Positions of the training documents in the head.
     first : int
         Number of the feed's first document; documents of the head have smaller numbers.
@@ -331,7 +331,7 @@ class OnePass:
             self._draw()
 
     def position(self, t: int) -> FeedPosition:
-        """Return the position in the stream after ``t`` minibatches; only recent positions are known."""
+        """Return the position in the stream after ``t`` minibatches, if these are recent."""
         return self._positions[t]
 
     def _draw(self) -> list[tuple[int, Int32s, Int32s]]:

@@ -39,13 +39,12 @@ from pysgrld.errors import IGNORED, CorpusError, Interrupted, Log, Message, Seve
 from pysgrld.options.paths import is_folder, is_stream
 from pysgrld.types import Documents, Int64s
 
-#: Reason in ``meta.json`` for which documents without known words are counted as skipped.
+#: Reason in ``meta.json`` under which documents without known words are counted.
 EMPTY = "no known word"
-#: Reason in ``meta.json`` for which documents are counted that repeat others or have another
-#: language.
+#: Reason in ``meta.json`` under which repeated or foreign-language documents are counted.
 UNWANTED = "repeated, or in another language"
-#: A corpus counts as a corpus of books, to be split into pieces, if it has at most `FEW` documents
-#: with at least `LONG` tokens on average.
+#: A corpus counts as books, to be split into pieces, if it has at most `FEW` documents with at
+#: least `LONG` tokens on average.
 FEW, LONG = 20, 2000
 #: The user is warned if more than this fraction of the tokens are numbers, which are left out.
 MOSTLY = 0.5
@@ -281,8 +280,7 @@ class CorpusBuilder:
 
     def add(self, step: Step) -> None:
         """Add the documents of a step of reading to the corpus."""
-        # After resuming, the heading of the current input is yielded again, and must not count
-        # twice.
+        # the heading of a resumed input comes again and must not count twice
         new = (step.input, step.number) >= self.done
         if step.skipped:
             self.placed = False
@@ -323,7 +321,7 @@ class CorpusBuilder:
             self.collector.texts.noted()
 
     def finish(self, provenance: dict[str, Any], *, whole: bool, shard: bool = False) -> None:
-        """Choose the vocabulary, rewrite the documents with it, and rename the corpus into place.
+        """Choose the vocabulary, rewrite the documents with it, and move the corpus into place.
 
         Parameters
         ----------
@@ -466,7 +464,7 @@ class CorpusBuilder:
                 + " (--numbers keep keeps them; 'sgmc corpus words' lists removed words)",
                 Severity.WARNING if is_most else Severity.NOTE,
             )
-        # Column numbers are sorted, because they have no natural order of first occurrence.
+        # Column numbers are sorted, because the order in which they first occurred is arbitrary.
         if lexicon.numbers:
             kept_ids = kept_ids[
                 np.argsort([int(words[i]) for i in kept_ids.tolist()], kind="stable")
@@ -566,8 +564,7 @@ def say_left_out(lexicon: Lexicon, tokens: int) -> None:
     if lexicon.unknown:
         total = plural(lexicon.unknown + tokens, "token")
         where = "in the vocabulary"
-        # Stop words are not in the vocabulary either, and so count as unknown words.
-        if lexicon.match is not None:
+        if lexicon.match is not None:  # Stop words count as unknown words too.
             n_words = plural(len(lexicon.match), "word")
             where = (
                 f"among the {n_words} of the run's vocabulary (stop words and rare words are "

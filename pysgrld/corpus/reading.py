@@ -313,7 +313,7 @@ class CorpusOptions:
         return replace(self, header_line=None, quote="auto", sheet=None)
 
     def for_known_words(self) -> CorpusOptions:
-        """Return options that only count the words of a fixed vocabulary in texts."""
+        """Return options with which reading only counts the words of a fixed vocabulary."""
         return replace(
             self,
             vocab=None,
@@ -331,7 +331,7 @@ class CorpusOptions:
         )
 
     def keeping(self, field: str | None) -> CorpusOptions:
-        """Return options that also keep the given time field, if any, as a column."""
+        """Return options that keep a time field as a column; None keeps the options as they are."""
         if field is None:
             return self
         meta_field = self.meta_field

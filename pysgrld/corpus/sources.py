@@ -29,7 +29,7 @@ _USUAL = CorpusOptions()
 
 
 def look(path: str) -> dict[str, Any]:
-    """Return the names, sizes and times of change of an input's files, without reading the files.
+    """Return names, sizes and modification times of an input's files, without reading the files.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Reading of inputs in all formats as a sequence of steps (batches of documents) by threads.
+"""Reading of inputs in all formats, as a sequence of steps; each step has a batch of documents.
 
 One thread decompresses and parses, several threads clean and count words, and the caller gets the
 results in order. A step contains all results of its part of an input, including messages and counts
@@ -62,14 +62,14 @@ from pysgrld.types import Documents
 if TYPE_CHECKING:
     from pysgrld.corpus.formats import slack
 
-#: Function that takes a start and an end, and returns True if the caller needs any of the documents in
-#: this range. The words of other documents are not counted.
+#: Function of a start and an end: it returns True if the caller needs any document in this range.
+#: The words of all other documents are not counted.
 Wish = Callable[[int, int], bool]
 
 
 @dataclass(slots=True)
 class Heading:
-    """First item that a reader of an input yields: it states whether texts or counts follow.
+    """First item that a reader of an input yields; it states whether texts or counts follow.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class Heading:
 
 @dataclass(slots=True)
 class Step:
-    """Result of reading a part of an input: a batch of documents, and messages to the user.
+    """Part of an input that was read: a batch of documents, and messages to the user.
 
     Attributes
     ----------
@@ -160,7 +160,7 @@ def read(
     order: bool = False,
     among: Sequence[str] | None = None,
 ) -> Generator[Step, None, None]:
-    """Read inputs one after the other, and yield their documents in steps.
+    """Read inputs one after the other; yield their documents in steps.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def read(
 
 
 def _matched(texts: Texts, documents: Sequence[bytes], pattern: TokenPattern) -> WordCounts:
-    """Count the words of documents by the user's token pattern, with a time limit per document."""
+    """Count the words of documents by the user's token pattern; each document has a time limit."""
     try:
         return count_words(documents, pattern.matching())
     except TooSlowError as slow:
@@ -252,7 +252,7 @@ def _matched(texts: Texts, documents: Sequence[bytes], pattern: TokenPattern) ->
 def _steps(
     files: Iterable[_Input], done: tuple[int, int], head: int | None, wish: Wish | None
 ) -> Generator[Step, None, None]:
-    """Yield the steps of all inputs after the step ``done``, and leave out unwanted documents."""
+    """Yield the steps of all inputs after the step ``done``, without unwanted documents."""
     first = 0
     for file in files:
         with closing(file.steps()) as steps:
@@ -273,7 +273,7 @@ def _steps(
 
 
 def _cut(step: Step, place: int) -> list[Step]:
-    """Split a step after ``place`` documents; the second part gets all messages."""
+    """Split a step after its first ``place`` documents; the second part gets all messages."""
     content, places = step.content, np.arange(step.documents)
     if isinstance(content, Texts):
         first: Texts | Documents = content.part(0, place)
@@ -291,7 +291,7 @@ def _cut(step: Step, place: int) -> list[Step]:
 
 
 class _Input:
-    """Reader of one input: a file, a folder or standard input."""
+    """Reader of an input, which is a file, a folder or standard input."""
 
     def __init__(
         self,
@@ -312,7 +312,7 @@ class _Input:
         self.bad = BadDocuments(options.on_bad_document == "skip")
         self.label, self.absent, self.size, self.steps_given = path, 0, 0, 0
         self.name = self.input_name
-        self.folder: Path | None = None  # Path of the input, if it is a folder of texts.
+        self.folder: Path | None = None  # path of the input if it is a folder of texts
         self.slack: slack.Export | None = None  # This is set if the input is an export of Slack.
         # Number of documents in yielded steps, and number of documents that were left out.
         self.given = self.read = 0
@@ -338,7 +338,7 @@ class _Input:
         self.size += size
 
     def _texts(self, texts: Texts) -> Step:
-        """Return a step with the given texts and their details, after splitting long texts."""
+        """Split long texts if requested; return a step with the texts and their details."""
         whole, licences = len(texts.documents), 0
         if self.options.document_is == "file":
             books = [without_licence(document) for document in texts.documents]
@@ -356,10 +356,10 @@ class _Input:
             fields = texts.fields
             folder = Path(self.path)
             below = [Path(path).relative_to(folder).as_posix() for path in texts.labels]
-            name = self.input_name  # All names of files begin with the name of the folder.
+            name = self.input_name  # the name of a file begins with the name of its folder
             names = [f"{name}/{path}" for path in below]
             files = np.arange(number)
-            # Files in different input folders may have the same name.
+            # Files in different input folders may have equal names.
             if fields is not None and self.several_inputs:
                 ids = [
                     name if key == path else key
@@ -389,7 +389,7 @@ class _Input:
         return step
 
     def _with_names(self, texts: Texts, names: list[str]) -> Texts:
-        """Add the columns ``folder`` and ``year``, made from the names of files, if they are wanted."""
+        """Add the columns ``folder`` and ``year``, derived from file names, if they are wanted."""
         fields, wanted = texts.fields, self.context.wanted
         columns = {} if fields is None else dict(fields.columns)
         for column, of_name in ((FOLDER, folder_in), (YEAR, year_in)):
@@ -435,7 +435,7 @@ class _Input:
             yield from self._file(self.path)
         if self.last:
             self.notes += self.context.noticed.remarks(self.options.encoding)
-        last = self._step(None)  # The last step has the remaining messages.
+        last = self._step(None)  # the last step has all remaining messages
         last.source, last.read = self.source, self.given + self.read
         yield last
 
@@ -467,7 +467,7 @@ class _Input:
                     "the folder has files of counts (docword.*); give the names of the files", path
                 )
             self.notes += map(Message, remarks)
-            from pysgrld.corpus.formats import slack  # Only folders need this import.
+            from pysgrld.corpus.formats import slack  # needed for folders only
 
             self.folder = path
             self.slack = slack.export_in(path)
@@ -485,14 +485,14 @@ class _Input:
             record["sha256"] = file_digest
 
     def _opened(self, path: Path) -> Lines:
-        """Open a file of a folder, with the user's encoding if the file's format allows an encoding."""
+        """Open a file of a folder, with the user's encoding if the file's format is text."""
         options = self.options
         format = IN_FOLDERS.get(path.suffix.lower()) or recognise(b"", plain_name(path))
         encoding = options.encoding if format.encoded else UTF8
         return Lines(path, options.max_line, self._size, self.threads, options.max_input, encoding)
 
     def _read_in_folder(self, source: Lines) -> Extract | Iterator[Texts]:
-        """Return the reader of a file in a folder: a function for one document, or an iterator.
+        """Read a file of a folder: return a function if it is one document, else its documents.
 
         Raises
         ------
@@ -576,7 +576,7 @@ class _Input:
                     context.noticed.add_contents({sha256: source.label})
 
     def _check_fields(self, format: Format, label: str) -> None:
-        """Raise an error if the user named a text field but the format of a file has no fields.
+        """Raise an error if the user named a text field, and a file's format has no fields.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Lists of stop words: function words of a language, which do not belong to a topic.
+"""Lists of stop words, which are function words of a language and belong to no topic.
 
 The lists have only closed classes (articles, pronouns, prepositions, conjunctions, auxiliaries, a
 few adverbs of degree, time and place) and the parts of contractions that are split at the
@@ -47,10 +47,10 @@ shan ain ll ve re
 dont doesnt didnt isnt arent wasnt werent hasnt havent hadnt wont wouldnt couldnt shouldnt cant
 """
 
-#: Languages with a list in the package stop-words that was reviewed, and words that are removed from
-#: each list because they can belong to a topic. The package's other lists are not used: they are
-#: too long (Vietnamese, Persian), in a broken encoding (Turkish), without accents (Romanian), or
-#: for ancient Greek.
+#: Languages for which the list in the package stop-words was reviewed. For each language: words
+#: that are removed from its list, because they can belong to a topic. The other lists of the
+#: package are not used: they are too long (Vietnamese, Persian), in a broken encoding (Turkish),
+#: without accents (Romanian), or for ancient Greek.
 _CONTENT = {
     "danish": "",
     "dutch": "",
@@ -77,7 +77,7 @@ _CONTENT = {
     "swedish": "beslut beslutat beslutit dag dagar dagarna dagen idag kr likställd likställda",
 }
 
-#: Languages with a list in the optional package stopwordsiso, and the package's codes for them.
+#: Languages with a list in the optional package stopwordsiso, and the codes that this package uses.
 _ISO = {"arabic": "ar", "chinese": "zh", "japanese": "ja", "korean": "ko", "thai": "th"}
 _CONTENT_OF_ISO = {"korean": "시간 양자 전자 시각 자기집 소생"}
 #: `NAMED`: names of all lists. `COMPARED`: names of the lists by which the language of a text is
@@ -85,14 +85,14 @@ _CONTENT_OF_ISO = {"korean": "시간 양자 전자 시각 자기집 소생"}
 NAMED = ("english", *_CONTENT, *_ISO)
 COMPARED = ("english", *_CONTENT)
 
-#: A text can be in the language of a list only if at least this number of distinct words of the list
-#: occur in it, because any text has one or two by chance.
+#: A text is in the language of a list only if at least this number of different words of the list
+#: occur in it. Any text has one or two of them by chance.
 FEWEST_WORDS = 4
 
 
 @cache
 def named(name: str) -> frozenset[str]:
-    """Return the stop words of a language in the spelling of the tokeniser.
+    """Return the stop words of a language, as the tokeniser spells them.
 
     Parameters
     ----------
@@ -105,8 +105,8 @@ def named(name: str) -> frozenset[str]:
         return _of_iso(name)
     from stop_words import get_stop_words
 
-    # Words with apostrophes or dots are left out: the tokeniser splits them, and the list has
-    # their parts too.
+    # Words with apostrophes or dots are left out. The tokeniser splits such words, and the list has
+    # the parts too.
     words = {fold(word) for word in get_stop_words(name) if word.isalpha()}
     return frozenset(words - {fold(word) for word in _CONTENT[name].split()})
 
@@ -137,7 +137,7 @@ def _of_iso(name: str) -> frozenset[str]:
 
 
 def likeliest(words: Sequence[str], tokens: Int64s) -> tuple[str, float, float] | None:
-    """Guess the language of a text by the list of stop words that covers most of its tokens.
+    """Guess the language of a text, as the language with stop words that cover most tokens.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def likeliest(words: Sequence[str], tokens: Int64s) -> tuple[str, float, float] 
 
 
 def warned_of_language(words: Sequence[str], tokens: Int64s) -> str | None:
-    """Return a warning if English stop words are removed from a text in another language."""
+    """Return a warning if a text in another language loses only English stop words."""
     if (likely := likeliest(words, tokens)) is None:
         return None
     language, share, english = likely
@@ -180,16 +180,16 @@ def warned_of_language(words: Sequence[str], tokens: Int64s) -> str | None:
 
 
 def _scripts(words: Sequence[str], tokens: Int64s) -> Counter[str]:
-    """Count the tokens in each script except Latin, by the Unicode name of their first letter."""
+    """Count the tokens in each script other than Latin; a script is named by its first letter."""
     shares = Counter[str]()
     for word, count in zip(words, tokens.tolist(), strict=True):
-        if word > "\u0370":  # The first letter is not Latin.
+        if word > "\u0370":  # the first letter is not Latin
             shares[unicodedata.name(word[0], "").partition(" ")[0]] += count
     return shares
 
 
 def warned_of_letters(words: Sequence[str], tokens: Int64s) -> str | None:
-    """Return a warning if many tokens are not in Latin letters, but English stop words are removed.
+    """Return a warning if a text with many non-Latin letters loses only English stop words.
 
     Parameters
     ----------
@@ -213,9 +213,9 @@ def warned_of_letters(words: Sequence[str], tokens: Int64s) -> str | None:
 
 
 _AT_BLANKS = "only at spaces, so whole phrases count as words"
-#: For each script without blanks between words: the language that a text in it probably has, how the
-#: tokeniser splits the text, and the value of ``--segment`` that splits it better, or "". A script is
-#: named by the first word of the Unicode names of its letters.
+#: For each script without blanks between words: the probable language of a text, a description of
+#: how the tokeniser splits it, and the value of ``--segment`` that splits it better, or "". Scripts
+#: are named by the first word of the Unicode names of their letters.
 _SCRIPTS = {
     "HIRAGANA": (
         "Japanese",
@@ -229,13 +229,13 @@ _SCRIPTS = {
     "KHMER": ("Khmer", _AT_BLANKS, ""),
     "MYANMAR": ("Burmese", _AT_BLANKS, ""),
 }
-#: `_SHARE`: minimum fraction of the tokens that are in a script for a warning about the script.
-#: `_OF_KANA`: minimum fraction of kana for a text with Chinese characters to count as Japanese.
+#: `_SHARE`: minimum fraction of tokens in a script at which the user is warned. `_OF_KANA`: minimum
+#: fraction of tokens in kana at which a text with Chinese characters counts as Japanese.
 _SHARE, _OF_KANA = 0.3, 0.05
 
 
 def warned_of_script(words: Sequence[str], tokens: Int64s) -> str | None:
-    """Return a warning if a text is in a language that the tokeniser does not split well into words.
+    """Return a warning if the tokeniser does not split the language of a text well into words.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The stored corpus: word counts of documents in a folder of arrays on disk.
+"""The stored corpus: word counts of documents, as arrays in a folder on disk.
 
 Values are checked when the corpus is opened, and again when they are read, so that a folder that is
 truncated or changed during use leads to an error message. If the corpus has more than
@@ -53,17 +53,19 @@ if TYPE_CHECKING:
 
 #: Probabilities of the quantiles of document lengths that `describe` reports.
 QUANTILES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
-#: Number of entries (pairs of a document and a word) that are processed at a time: about ten megabytes.
+#: Number of entries (pairs of a document and a word) that are processed at a time; they take about
+#: ten megabytes.
 BLOCK = 2**20
-#: In sums of squares of counts, larger counts are replaced by this number, so that sums over a block
-#: are exact in double precision.
+#: Maximum of a count in sums of squares. Larger counts are replaced by it, so that sums over a
+#: block are exact in double precision.
 MOST_REPEATED = 2**15
-#: If the documents and entries of a corpus together are at most this, opening it checks every number.
+#: Opening a corpus checks every number if the corpus has at most this number of documents and
+#: entries together.
 LOOKED_THROUGH = 10**8
 
 
 class Totals(NamedTuple):
-    """Sizes of the largest documents of a corpus, and the number of occurrences of each word.
+    """Sizes of the largest documents of a corpus, and how often each word occurs in the corpus.
 
     Attributes
     ----------
@@ -89,7 +91,7 @@ class Totals(NamedTuple):
 
 
 class Corpus:
-    """A stored corpus, which gives access to its documents; opened by `open_corpus` or `open`.
+    """A stored corpus with methods that read its documents; `open_corpus` and `open` create it.
 
     Attributes
     ----------
@@ -135,7 +137,7 @@ class Corpus:
 
     @classmethod
     def open(cls, path: str | Path) -> Corpus:
-        """Open a stored corpus, and check all of its numbers unless it is very large.
+        """Open a stored corpus; check all numbers of its arrays unless it is very large.
 
         The SHA-256 is checked for the vocabulary, and for arrays if their size or time of
         modification differs from the record. If documents and entries are more than
@@ -194,22 +196,22 @@ class Corpus:
 
     @property
     def reading(self) -> dict[str, Any]:
-        """Options with which the documents were read, as a dict by option name.
+        """Options with which the documents were read, as a dict by the options' names.
 
         Defaults are resolved. The dict is empty if the options are unknown.
         """
         record: dict[str, Any] = self._provenance
-        # A sample of a corpus has the options of this corpus, which may be a sample too.
+        # A sample has the reading options of its corpus, which may be a sample too.
         while isinstance(record.get("of"), dict):
             record = record["of"]
         read_options: dict[str, Any] = record.get("reading") or {}
-        if "token-pattern" not in read_options:  # The corpus was read from word counts.
+        if "token-pattern" not in read_options:  # the corpus was read from word counts
             chosen = record.get("vocabulary") or {}
             if not read_options or "from" not in chosen:
                 return read_options
             numbered = chosen["from"] == NUMBERS
             return read_options | {OF_WORDS: NUMBERED if numbered else NAMED_WORDS}
-        # This module is imported here, because it imports all input formats.
+        # Imported here, because this module imports all input formats.
         from pysgrld.corpus.sources import text_field_of
 
         options = record.get("options") or {}
@@ -220,12 +222,12 @@ class Corpus:
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
-        """Record of inputs, reading options, origin of the vocabulary, and skipped documents."""
+        """Record of inputs, reading options, skipped documents, and the vocabulary's origin."""
         return with_files(self.path, self._provenance, self.parts)
 
     @property
     def earlier_documents(self) -> int:
-        """Number of documents from the corpus of the continued run, which precede all others."""
+        """Number of first documents that come from the corpus of the continued run."""
         return self._provenance.get("earlier") or 0
 
     @cached_property
@@ -237,16 +239,16 @@ class Corpus:
         CorpusError
             If a file with these details is missing or was changed.
         """
-        from pysgrld.corpus.about.stored import About  # This import is slow.
+        from pysgrld.corpus.about.stored import About  # slow import
 
         read = self._provenance.get("documents_read")
-        # A sample does not record the number of documents read, because it omits no document.
+        # For a sample, no number is recorded, because a sample omits no document.
         if not isinstance(read, int):
             read = self.documents
         return About(self.path, self.parts, self.documents, read)
 
     def verify(self, *, whole: bool = True) -> None:
-        """Compare the SHA-256 of the corpus's files with the recorded SHA-256.
+        """Compare the SHA-256 of each file of the corpus with the recorded SHA-256.
 
         Parameters
         ----------
@@ -266,7 +268,8 @@ class Corpus:
             if not whole and vector is not None and isinstance(stamp, list) and "sha256" in record:
                 recorded = (
                     2 if self._looked_through else 1
-                    # Compare size and time of change; for a very large corpus, compare only the size.
+                    # Compare size and modification time; in a very large corpus, compare the size
+                    # only.
                 )
                 if vector.stamp[:recorded] == stamp[:recorded]:
                     digests.append(str(record["sha256"]))
@@ -275,7 +278,7 @@ class Corpus:
             if record.get("sha256", digests[-1]) != digests[-1]:
                 raise damaged(self.path, f"{name} was changed since it was written")
         if fingerprint_of(digests) != self.fingerprint:
-            # If each file agrees with its record in meta.json, then meta.json was changed.
+            # If all files agree with their records in meta.json, meta.json itself was changed.
             culprit = "meta.json" if len(written) >= len(digests) else "it"
             raise damaged(self.path, f"{culprit} was changed since it was written")
         if whole:
@@ -316,7 +319,7 @@ class Corpus:
         return block
 
     def slice_by(self, slicing: Slicing | None) -> Self:
-        """Assign the documents of this corpus to time slices, and return the corpus itself.
+        """Assign the documents to time slices; return this corpus.
 
         Raises
         ------
@@ -330,7 +333,7 @@ class Corpus:
         return self
 
     def column(self, name: str) -> list[Any]:
-        """Return each document's value of a column, or None for a missing value.
+        """Return each document's value of a column, or None if the value is missing.
 
         Raises
         ------
@@ -345,17 +348,17 @@ class Corpus:
 
     @property
     def slices(self) -> Int32s | None:
-        """Index of each document's time slice, shape (D,), or None if there are no time slices."""
+        """Index of each document's time slice, shape (D,), or None without time slices."""
         return self._slices
 
     def _in_slices(self, block: Documents, rows: Int64s) -> Documents:
-        """Return a block of documents with their time slices, if the corpus has time slices."""
+        """Return a block of documents, with their time slices if the corpus has them."""
         if self._slices is None:
             return block
         return replace(block, slices=self._slices[rows], copies=self._copies)
 
     def blocks(self, entries: int = BLOCK) -> Iterator[Documents]:
-        """Yield all documents in order, in blocks with about `entries` pairs of document and word.
+        """Yield all documents in order, in blocks of about `entries` pairs of document and word.
 
         Raises
         ------
@@ -370,7 +373,7 @@ class Corpus:
             first += len(block)
 
     def _wrong(self, block: Documents) -> tuple[str, str] | None:
-        """Return the name of an array with invalid numbers and a description of the error, or None."""
+        """Return the name of an array with an invalid number and the problem, or None if valid."""
         indices = block.indices
         if len(indices) == 0:
             return None
@@ -385,7 +388,7 @@ class Corpus:
         return None
 
     def lengths(self) -> Int64s:
-        """Read all documents, and return the number of tokens of each, shape (D,)."""
+        """Read all documents; return the number of tokens of each document, shape (D,)."""
         lengths = [np.zeros(0, np.int64), *(block.lengths for block in self.blocks())]
         return np.concatenate(lengths)
 
@@ -420,7 +423,7 @@ class Corpus:
         return totals
 
     def _check(self) -> None:
-        """Raise an error if any number of the corpus is invalid, or if the sum of the counts is wrong."""
+        """Raise an error if any number of the corpus is invalid or the sum of counts is wrong."""
         indptr = self._vectors["indptr"]
         first, last = int(indptr.read(0, 1)[0]), 0
         for start in range(0, indptr.size, BLOCK):
@@ -443,7 +446,7 @@ class Corpus:
 
 
 def cut(vectors: Mapping[str, Vector], entries: int = BLOCK) -> Iterator[Documents]:
-    """Read stored documents in order, and yield them in blocks of limited size.
+    """Read stored documents in order; yield them in blocks of limited size.
 
     Parameters
     ----------
@@ -476,7 +479,7 @@ def cut(vectors: Mapping[str, Vector], entries: int = BLOCK) -> Iterator[Documen
 
 
 def _words_of(path: Path) -> tuple[str, ...]:
-    """Return the words of a vocabulary file; the last file that was read is cached.
+    """Return the words of a vocabulary file, from the cache if it was the last file read.
 
     The held-out documents of a run have the vocabulary of the run's corpus, which may have millions
     of words, so that reading it twice would be slow.
@@ -490,7 +493,7 @@ def _words_of(path: Path) -> tuple[str, ...]:
 
 
 def remember_words(sha256: str, words: tuple[str, ...]) -> None:
-    """Add the words of a vocabulary file to the cache, so that the next corpus need not read them.
+    """Put the words of a vocabulary file into the cache, so that opening a corpus is faster.
 
     Parameters
     ----------
@@ -504,12 +507,12 @@ def remember_words(sha256: str, words: tuple[str, ...]) -> None:
         _last_words[sha256] = words
 
 
-#: Cache with the last vocabulary that was read; the key is the SHA-256 of the file.
+#: Cache with the words of the last vocabulary file, by the SHA-256 of the file.
 _last_words: dict[str, tuple[str, ...]] = {}
 
 
 def count(blocks: Iterable[Documents], words: int) -> Totals:
-    """Compute the sizes of the largest documents, and the number of occurrences of each word.
+    """Compute the totals of a corpus: sizes of its largest documents and frequencies of words.
 
     Sums of squared counts are computed too; a count above `MOST_REPEATED` is replaced by it.
 
@@ -538,7 +541,7 @@ def count(blocks: Iterable[Documents], words: int) -> Totals:
 
 
 def describe(corpus: Corpus, words: int = 20) -> dict[str, Any]:
-    """Return summary statistics of a corpus, as plain values.
+    """Return summary statistics of a corpus, as a dict for JSON.
 
     Parameters
     ----------

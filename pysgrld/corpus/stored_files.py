@@ -1,4 +1,4 @@
-"""Names of the files of a stored corpus, and reading of its header ``meta.json``."""
+"""Names of the files of a stored corpus, and the reader of its header ``meta.json``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pysgrld.run import jsonio
 from pysgrld.run.files import open_regular, read_small, write_new
 from pysgrld.run.schema import NATURAL, Each, misfit
 
-#: Name and version of the format of stored corpora, which the header records.
+#: Name and version of the format of stored corpora, as recorded in the header.
 FORMAT, VERSION = "sgmc-corpus", 2
 ARRAYS: dict[str, np.dtype[Any]] = {
     "indptr": np.dtype("<i8"),
@@ -32,13 +32,14 @@ ARRAYS: dict[str, np.dtype[Any]] = {
 
 #: Names of the files that a stored corpus must have, unless its arrays are packed.
 PARTS = (*(f"{name}.npy" for name in ARRAYS), "vocab.txt", "meta.json")
-#: Name of the archive in which a small corpus, such as held-out documents, has all its arrays instead
-#: of one file per array.
+#: Name of the archive that has all arrays of a small corpus, such as held-out documents, instead of
+#: a file for each array.
 PACKED = "counts.npz"
-#: Name of the file with the number of occurrences of each word, and with the sum of squared counts.
+#: Name of the file with two numbers for each word: its occurrences, and the sum of its squared
+#: counts in documents.
 WORD_COUNTS = "word-counts.npy"
-#: Names of the archive of documents' ids, titles and columns, of the archive of their texts, and
-#: of the list of files in input folders.
+#: Names of three files: the archive of the documents' ids, titles and columns; the archive of their
+#: texts; the list of files in input folders.
 DOCUMENTS, TEXTS, INPUTS = "documents.npz", "texts.npz", "inputs.jsonl"
 #: Names of the files that training never reads.
 BESIDE = (DOCUMENTS, TEXTS, INPUTS)
@@ -47,7 +48,7 @@ FILES = frozenset(
     {*(f"{name}.npy" for name in ARRAYS), PACKED, "vocab.txt", WORD_COUNTS, "meta.json", *BESIDE}
 )
 
-#: Types of the entries in the record of a file, which belongs to the stored corpus or to its inputs.
+#: Types of the entries in the record of a file of the stored corpus or of its inputs.
 _FILE = {"sha256": str | None, "stamp": list[int] | None}
 #: Types of the entries in ``meta.json``.
 _HEADER = {
@@ -67,15 +68,15 @@ _PROVENANCE = {
     "reading": READING,
 }
 
-#: Number of bytes that are hashed between two calls of a callback, which may stop the hashing.
+#: Number of bytes that are hashed between two calls of the callback that may stop the hashing.
 _PIECE = 2**23
-#: `_TOGETHER`: number of records of files that are written at a time. `_LONGEST`: maximum size in
-#: bytes of the list of these records.
+#: `_TOGETHER`: number of records of input files that are written at a time. `_LONGEST`: maximum
+#: size in bytes of the list of these records.
 _TOGETHER, _LONGEST = 1024, 2**30
 
 
 def is_stored(path: Path) -> bool:
-    """Return True if a folder is a stored corpus, which may be damaged.
+    """Return True if a folder is a stored corpus, even if the corpus is damaged.
 
     Parameters
     ----------
@@ -91,7 +92,7 @@ def is_stored(path: Path) -> bool:
 
 
 def fingerprint_of(digests: Sequence[str]) -> str:
-    """Return the fingerprint of a corpus, which is a SHA-256 of the digests of its files.
+    """Return the fingerprint of a corpus, which is computed from the SHA-256 of its files.
 
     Parameters
     ----------
@@ -103,7 +104,7 @@ def fingerprint_of(digests: Sequence[str]) -> str:
     str
         SHA-256 of the digests, in hexadecimal.
     """
-    # a forged digest may be any text of JSON, lone surrogates included
+    # surrogatepass: a forged digest may be any text, even with lone surrogates
     return hashlib.sha256("".join(digests).encode(errors="surrogatepass")).hexdigest()
 
 
@@ -131,7 +132,7 @@ def damaged(path: Path, problem: str) -> DamagedCorpusError:
 
 @contextlib.contextmanager
 def part_of(path: Path, name: str) -> Iterator[Path]:
-    """Yield the path of a file of a corpus; convert an `OSError` in the block to an `SgmcError`."""
+    """Yield the path of a file of a corpus; convert an `OSError` of the block to an `SgmcError`."""
     part = path / name
     try:
         yield part
@@ -146,7 +147,7 @@ def part_of(path: Path, name: str) -> Iterator[Path]:
 
 
 def read_header(path: Path) -> dict[str, Any]:
-    """Read the header ``meta.json`` of a stored corpus, and check the types of its entries.
+    """Read the header ``meta.json`` of a stored corpus, and check the types of all entries.
 
     Parameters
     ----------
@@ -179,7 +180,7 @@ def read_header(path: Path) -> dict[str, Any]:
             path,
         )
     version, parts = meta.get("version"), meta.get("parts")
-    # Without an entry "parts", version 1 is the same as version 2.
+    # If "parts" is missing, versions 1 and 2 have the same content.
     if version != VERSION and (version != 1 or parts):
         raise CorpusError(
             f"the corpus has version {version!r}, but this sgmc reads version {VERSION}; use the "
@@ -187,7 +188,7 @@ def read_header(path: Path) -> dict[str, Any]:
             path,
         )
     problem, origin = misfit(meta, _HEADER), meta.get("provenance")
-    # A sample records the corpus from which it was drawn, which may be a sample too.
+    # The record of a sample contains the record of its corpus, which may be a sample too.
     while problem is None and origin is not None:
         problem, origin = misfit(origin, _PROVENANCE, "provenance"), origin.get("of")
     if problem:
@@ -221,7 +222,7 @@ def digest(path: Path, notify: Callable[[int], None] = lambda _: None) -> str:
 
 
 def vocabulary_of(path: Path) -> Path:
-    """Find the vocabulary file of a corpus, in the folder of the corpus or of its run."""
+    """Return the path of a corpus's vocabulary, in its folder or in one of two folders above."""
     places = [folder / "vocab.txt" for folder in (path, path.parent, path.parent.parent)]
     return next((place for place in places if path_exists(place)), places[0])
 
@@ -229,7 +230,7 @@ def vocabulary_of(path: Path) -> Path:
 def store_files(
     corpus: Path, provenance: Mapping[str, Any], parts: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Move the records of the files in input folders from the provenance to a separate file.
+    """Move the records of files in input folders from the header to a separate file.
 
     There may be millions of files. The header has only their number, and stays small.
 
@@ -260,7 +261,7 @@ def store_files(
         for start in range(0, len(records), _TOGETHER)
     )
     path = corpus / INPUTS
-    path.unlink(missing_ok=True)  # Remove a file that a killed process may have left.
+    path.unlink(missing_ok=True)  # a killed process may have left this file
     written = write_new(path, lines, "store")
     return header, {**parts, INPUTS: {"sha256": written.sha256, "stamp": stamp_of(path.stat())}}
 
@@ -268,7 +269,7 @@ def store_files(
 def with_files(
     corpus: Path, provenance: Mapping[str, Any], parts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the provenance with the records of files in input folders, if the records are valid.
+    """Return the provenance completed by the records of files in input folders.
 
     This undoes `store_files`. A provenance that already contains the files, as written by version
     0.1.0, is returned unchanged.
@@ -292,7 +293,7 @@ def with_files(
 
 
 def _copied(provenance: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return a copy of a provenance, and a list of the records of inputs within the copy.
+    """Return a copy of a provenance, and the list of all records of inputs in the copy.
 
     For a sample, the list includes the inputs of the corpus from which it was drawn.
     """

@@ -1,4 +1,4 @@
-"""Streams of documents, which are yielded as soon as they are read and are not stored."""
+"""Streams of documents, which are yielded as soon as they are read and never stored."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def matched_documents(
     notify: Callable[[ReadingProgress], None],
     log: Log,
 ) -> Iterator[Documents]:
-    """Read inputs, and yield their documents as counts of the given words.
+    """Read inputs; yield their documents as counts of the given words.
 
     Other words are dropped and counted. Documents keep their order. Documents without a known word,
     and skipped bad documents, become empty documents.
@@ -75,7 +75,7 @@ def named_documents(
     wanted: Wish | None = None,
     slicing: Slicing | None = None,
 ) -> NamedDocuments:
-    """Read inputs as counts of the given words, together with the documents' ids and fields.
+    """Read inputs as counts of the given words, and collect the documents' ids and fields.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def _matched(
 
 
 class SinglePassCorpus:
-    """Corpus read in one pass, with stored first documents and a method that reads the others.
+    """Corpus that is read in one pass: the first documents are stored, later ones only yielded.
 
     The first ``head`` documents become a stored corpus, from which the vocabulary is built. Other
     words of later documents are ignored. Documents without a word of the vocabulary are left out.
@@ -188,7 +188,7 @@ class SinglePassCorpus:
         self._steps = read(
             inputs, options, keep_empty=False, threads=threads, waiting=self._waiting, head=head
         )
-        # The heading of the current input, which is needed again for the later documents.
+        # heading of the current input, which later steps need again
         heading, remaining = Step("", 0, 0), head
         try:
             provenance = {"inputs": looked_at, "head": head} | recipe(requested)
@@ -256,15 +256,15 @@ class SinglePassCorpus:
         )
 
     def say_left_out(self, tokens: int) -> None:
-        """Log the numbers of later documents and tokens that were left out.
+        """Log what was left out of the documents that are read after the stored documents.
 
         ``tokens`` is the number of tokens that were used.
         """
         say_left_out(self._lexicon, tokens)
 
     def close(self) -> None:
-        """Close the inputs; this also ends a call of `take` that waits for documents."""
+        """Close the inputs; a call of `take` that waits for documents then ends."""
         self._closed = True
-        # Closing fails if another thread is reading; that thread then stops by itself.
+        # Closing fails while another thread reads; that thread then stops by itself.
         with contextlib.suppress(ValueError):
             self._steps.close()

@@ -1,4 +1,4 @@
-"""Check of a corpus of texts for repeated documents and for documents in several languages."""
+"""Check of the texts of a corpus for repeated documents and for several languages."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from pysgrld.errors import Log, Severity, plural
 from pysgrld.options.parse import language
 from pysgrld.types import Documents, Int32s, Int64s
 
-#: Maximum number of evenly spaced documents that are checked. All documents are checked if options
-#: drop repeated documents or other languages.
+#: Maximum number of documents that are checked. In a larger corpus, evenly spaced documents are
+#: checked, or all of them if an option drops documents.
 SAMPLED = 1_000
 #: A repeated text is reported if at least the fraction `_SHARE` of the documents and at least
-#: `_FEWEST` documents have it.
+#: `_FEWEST` documents have this text.
 _SHARE, _FEWEST = 0.01, 5
 #: Number of words of a repeated text that a message quotes.
 _QUOTED = 8
 
 
 class Survey(NamedTuple):
-    """Result of the check for repeated documents and several languages.
+    """Result of the check: which documents stay, and whether there are several languages.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ def survey(
     stop_words: str,
     log: Log,
 ) -> Survey:
-    """Report repeated texts and several languages, and drop documents if options demand it.
+    """Report repeated texts and several languages; select documents if an option requires it.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def survey(
         require_guesser(language(options.language))
     guesser, sketches = LanguageGuesser(words, frequencies, documents), Sketches()
     guesses: list[npt.NDArray[np.int32]] = []
-    beginnings: list[Int32s] = []  # First words of each document.
+    beginnings: list[Int32s] = []  # first words of each document, by the document's number
     first = seen = 0
     for block in blocks:
         sampled = np.arange(-first % step, len(block), step)
@@ -130,7 +130,7 @@ def _report(
     scope: str,
     log: Log,
 ) -> None:
-    """Report texts with exact or near copies that make up more than 1 % of the documents."""
+    """Report each text that has copies, exact or near, in more than 1 % of the documents."""
     number = len(same)
     least = max(_FEWEST, _SHARE * number)
     copies: Counter[int] = Counter()
@@ -139,7 +139,7 @@ def _report(
         large = [
             (size, head)
             for head, size in sizes.items()
-            # Near copies are not reported if almost all of them were reported as exact copies.
+            # Near copies are not reported if almost all of them are exact copies.
             if size > max(least, 1.1 * copies[head])
         ]
         copies = sizes

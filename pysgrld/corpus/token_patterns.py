@@ -1,4 +1,4 @@
-"""Tokenising by a user's regular expression, in a separate process with a time limit.
+"""Tokenising by the user's regular expression, in a separate process with a time limit.
 
 Some expressions backtrack so often that matching a line of forty characters practically never ends.
 Matching holds the interpreter's lock and has no time limit, but a separate process can be ended, and
@@ -19,10 +19,10 @@ import weakref
 
 from pysgrld.errors import SgmcError
 
-#: Maximum number of seconds for matching a document is `LIMIT`, plus `LIMIT_MEGABYTE` per megabyte.
+#: Time limit for a document in seconds: `LIMIT`, and `LIMIT_MEGABYTE` for each megabyte of text.
 LIMIT, LIMIT_MEGABYTE = 10.0, 5.0
 
-#: Program of the separate process. It reads a pattern and then texts, and writes the tokens of each
+#: Program of the separate process: it reads a pattern and then texts, and writes the tokens of each
 #: text.
 _PROGRAM = """
 import marshal, re, signal, sys
@@ -39,7 +39,7 @@ while head := read(8):
 
 
 class TooSlowError(Exception):
-    """Error for a document in which matching the pattern exceeds the time limit.
+    """Error for a document in which matching the pattern takes longer than the time limit.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class TooSlowError(Exception):
 
 
 def is_text(document: bytes) -> bool:
-    """Return True if a document is valid UTF-8 without NUL characters, and so can be tokenised.
+    """Return True if a document is valid UTF-8 without NUL, so that it can be tokenised.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def is_text(document: bytes) -> bool:
 
 
 class TokenPattern:
-    """Regular expression for tokens, with a time limit for matching; several threads may use it.
+    """Regular expression for tokens with a time limit; several threads may use it together.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class TokenPattern:
         self.pattern, self._local = pattern, threading.local()
 
     def matching(self) -> Matching:
-        """Return a tokeniser with this pattern for use on the calling thread."""
+        """Return a tokeniser for this pattern, for use on the calling thread only."""
         process = getattr(self._local, "process", None)
         if process is None or process.owner != os.getpid() or process.ended:
             process = self._local.process = _Process(self.pattern)
@@ -94,7 +94,7 @@ class TokenPattern:
 
 
 class Matching:
-    """Tokeniser with the method `findall` of a compiled pattern, which `count_words` calls."""
+    """Tokeniser for `count_words`, with a method `findall` as compiled patterns have it."""
 
     def __init__(self, process: _Process) -> None:
         self._process, self._documents = process, 0
@@ -116,7 +116,7 @@ class Matching:
 
 
 class _Process:
-    """A separate process that finds the tokens of texts by one pattern."""
+    """Process that finds the tokens of texts by a regular expression."""
 
     def __init__(self, pattern: str) -> None:
         self.owner, self.ended = os.getpid(), False
@@ -129,7 +129,7 @@ class _Process:
         self._send(pattern)
 
     def findall(self, text: str, until: float) -> list[str] | None:
-        """Return the tokens of a text; at the time ``until``, end the process and return None."""
+        """Return the tokens of a text; when the time ``until`` has come, end the process."""
         self._send(text)
         data = self._receive(8, until)
         data = None if data is None else self._receive(int.from_bytes(data, "little"), until)
@@ -152,7 +152,7 @@ class _Process:
             ) from None
 
     def _receive(self, size: int, until: float) -> bytes | None:
-        """Read ``size`` bytes from the process, or return None at the time ``until``."""
+        """Read ``size`` bytes from the process; return None if the time ``until`` comes first."""
         assert self._process.stdout is not None
         fd, parts = self._process.stdout.fileno(), list[bytes]()
         while size:
@@ -167,7 +167,7 @@ class _Process:
 
 
 def _end(process: subprocess.Popen[bytes], owner: int) -> None:
-    """Close the pipes of a process, and kill it if this Python process started it.
+    """Close the pipes to a process; kill the process if this Python process started it.
 
     A fork of the Python process that started it only closes the pipes.
     """

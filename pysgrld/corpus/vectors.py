@@ -1,4 +1,4 @@
-"""Vectors of numbers in files, which can be read in part, and to which values can be appended.
+"""Vectors of numbers in files: parts can be read, and values can be appended.
 
 Files are not memory-mapped. If a page of a mapped file is lost (the file was truncated, the disk is
 failing), SIGBUS ends the process; a read fails with an error instead, and takes as long as copying
@@ -27,26 +27,26 @@ from pysgrld.options.paths import path_error
 from pysgrld.run.files import open_regular, sync
 from pysgrld.types import Array, Int64s
 
-#: `KEPT`: a vector of at most this number of bytes is cached in memory, once as many values were
-#: read in pieces as the vector has. `LONG`: if the mean length of pieces is above this, they are
-#: read from the file, which is then as fast.
+#: `KEPT`: maximum size in bytes of a vector that is cached in memory. It is cached once the pieces
+#: that were read have as many values together as the vector. `LONG`: mean length of pieces above
+#: which reading from the file is as fast.
 KEPT, LONG = 1 << 23, 64
-#: Number of values that are read at a time when a whole vector is read.
+#: Number of values that are read at a time if the whole vector is read.
 TOGETHER = 2**16
-#: Number of bytes that are collected in memory before they are written.
+#: Number of bytes that are collected in memory before they are written to the file.
 HELD = 2**18
 #: Size in bytes of the header of a ``.npy`` file to which values are appended.
 _HEADER = 128
 
 
 def _close(fd: int) -> None:
-    """Close a file that was opened for reading; ignore an error."""
+    """Close a file that was opened for reading, and ignore errors."""
     with contextlib.suppress(OSError):
         os.close(fd)
 
 
 class Vector:
-    """Vector of numbers that is stored in a file, and can be read in part.
+    """Vector of numbers that is stored in a file; parts can be read.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class Vector:
                 raise ValueError("not a vector file written by sgmc")
             try:
                 shape, _, file_dtype = np.lib.format.read_array_header_1_0(file)
-            # NumPy tries to parse a damaged header as Python code.
+            # To read a damaged header, NumPy would parse it as Python code.
             except (tokenize.TokenError, SyntaxError):
                 raise ValueError("the header is not a NumPy header") from None
             offset = file.tell()
@@ -127,20 +127,20 @@ class Vector:
         return self.gather(np.array([start]), np.array([max(stop - start, 0)]))
 
     def blocks(self) -> Iterator[Array]:
-        """Read all values in order, and yield them in blocks; raise the errors of `read`."""
+        """Yield blocks of all values in order."""
         step = 8 * TOGETHER // self.dtype.itemsize
         for start in range(0, self.size, step):
             yield self.read(start, start + step)
 
     def digest(self) -> str:
-        """Read all values, and return their SHA-256 in hexadecimal; raise the errors of `read`."""
+        """Read all values; return their SHA-256 in hexadecimal."""
         hasher = hashlib.sha256()
         for block in self.blocks():
             hasher.update(block.data)
         return hasher.hexdigest()
 
     def gather(self, starts: Int64s, lengths: Int64s | None = None) -> Array:
-        """Read pieces of the vector, and return the concatenated pieces.
+        """Read pieces of the vector; return all pieces as one array.
 
         Piece i begins at ``starts[i]`` and has ``lengths[i]`` values, or one value without lengths.
 
@@ -168,7 +168,7 @@ class Vector:
         return out
 
     def _in_memory(self, pieces: int, values: int) -> bool:
-        """Return True if pieces should be copied from a cached copy of the whole vector.
+        """Return True if pieces should be copied from memory, where the whole vector is cached.
 
         A small vector that is often used is cached. A file with a changed stamp is read again.
         """
@@ -183,7 +183,7 @@ class Vector:
 
 
 def between(ends: Vector, rows: Int64s) -> tuple[Int64s, Int64s]:
-    """Look up the start and the end of texts, given a vector with the end of each text.
+    """Return start and end of texts, given a vector with the end of each text.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def between(ends: Vector, rows: Int64s) -> tuple[Int64s, Int64s]:
 
 
 class GrowingFile:
-    """A file to which values are appended.
+    """Vector of numbers in a file, to which values are appended.
 
     The file is open only while it is written, because many files may be in use.
 
@@ -247,7 +247,7 @@ class GrowingFile:
             self.write()
 
     def write(self) -> None:
-        """Write the values that are still in memory to the file."""
+        """Write the values that were collected in memory to the file."""
         if not self._bytes_held:
             return
         data = b"".join(self._held)
@@ -258,7 +258,7 @@ class GrowingFile:
         self._held, self._bytes_held = [], 0
 
     def flush(self) -> int:
-        """Force all data to disk, and return the number of values so far."""
+        """Force all data to disk; return the number of values appended so far."""
         self.write()
         with self.path.open("rb") as file:
             sync(file.fileno())
@@ -270,7 +270,7 @@ class GrowingFile:
         return Vector(self.path, self.dtype, self.offset, self.size)
 
     def finish(self) -> str:
-        """Write the header of the ``.npy`` file, force it to disk, and return the values' SHA-256."""
+        """Write the header of the ``.npy`` file, and force it to disk; return the SHA-256."""
         assert self._digest is not None
         self.write()
         text = f"{{'descr': '{self.dtype.str}', 'fortran_order': False, 'shape': ({self.size},), }}"
@@ -284,9 +284,9 @@ class GrowingFile:
 
 @contextlib.contextmanager
 def new_archive(path: Path) -> Iterator[zipfile.ZipFile]:
-    """Create an uncompressed ``.npz`` file, and force it to disk after the ``with`` block."""
+    """Create an uncompressed ``.npz`` file for a ``with`` block; force it to disk at the end."""
     with path.open("xb") as file:
-        with zipfile.ZipFile(file, "w") as archive:  # By default, members are not compressed.
+        with zipfile.ZipFile(file, "w") as archive:  # the default is no compression
             yield archive
         file.flush()
         sync(file.fileno())
@@ -299,7 +299,7 @@ def add_member(
     dtype: str | None = None,
     size: int = 0,
 ) -> None:
-    """Add a member to an archive: a ``.npy`` vector if ``dtype`` is given, else plain bytes."""
+    """Add a member to an archive: a ``.npy`` vector if ``dtype`` is given, otherwise bytes."""
     with archive.open(zipfile.ZipInfo(name), "w", force_zip64=True) as member:
         if dtype is not None:
             head = {"descr": dtype, "fortran_order": False, "shape": (size,)}
@@ -309,7 +309,7 @@ def add_member(
 
 
 def members(path: Path) -> dict[str, tuple[int, int]]:
-    """Return the position and the size, in bytes, of the data of each member of an archive.
+    """Return the position and size in bytes of each archive member's data, by the member's name.
 
     Parameters
     ----------
@@ -334,8 +334,8 @@ def members(path: Path) -> dict[str, tuple[int, int]]:
             for info in zipfile.ZipFile(file).infolist():
                 if info.compress_type != zipfile.ZIP_STORED:
                     raise ValueError("a member is compressed")
-                # The data of a member follow its local header and two fields. The local header has
-                # the lengths of these fields.
+                # The data of a member come after its local header and two fields, whose lengths are
+                # in the header.
                 file.seek(info.header_offset + 26)
                 name, extra = struct.unpack("<HH", file.read(4))
                 start = info.header_offset + 30 + name + extra
@@ -346,12 +346,12 @@ def members(path: Path) -> dict[str, tuple[int, int]]:
 
 
 def stamp_of(status: os.stat_result) -> list[int]:
-    """Return the size and modification time of a file, by which a change is detected."""
+    """Return the size and modification time of a file, which show whether the file has changed."""
     return [status.st_size, status.st_mtime_ns]
 
 
 def changed(path: Path) -> CorpusError:
-    """Return the error for a file of a stored corpus that was changed while the corpus was open.
+    """Return the error for a file of a stored corpus that was changed after it was opened.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Reading of vocabularies and stop words from files, and selection of a corpus's vocabulary."""
+"""Readers of vocabularies and stop words in files, and selection of a corpus's vocabulary."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from pysgrld.options.paths import is_file, is_stream, path_exists
 from pysgrld.options.spelling import fold
 from pysgrld.types import Int64s
 
-#: Maximum size in bytes of a word in a file of the user. Files written by sgmc may have longer words.
+#: Maximum size in bytes of a word in the user's files. A word in a file of sgmc may be longer.
 _LONGEST = 2**20
 #: Maximum size in bytes of a file with a list of words.
 _LARGEST = 2**31
-#: Ends of the names of files with gene names, in the format of 10x Genomics.
+#: Endings of the names of files with gene names, in the format of 10x Genomics.
 _OF_GENES = ("features.tsv", "genes.tsv")
 
 
 def read_vocabulary(path: str | Path, *, exact: bool = False) -> tuple[str, ...]:
-    """Read a vocabulary file: one word per line, or a format of R, gensim or 10x Genomics.
+    """Read a vocabulary file, with one word per line or in a format of R, gensim or 10x Genomics.
 
     `pysgrld.corpus.word_lists` reads the formats of R and gensim.
 
@@ -83,7 +83,7 @@ def read_vocabulary(path: str | Path, *, exact: bool = False) -> tuple[str, ...]
 
 
 def read_genes(path: str | Path) -> tuple[str, ...]:
-    """Read a file of gene names of 10x Genomics; repeated names get a number.
+    """Read a file of gene names of 10x Genomics; numbers make repeated names distinct.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def _lines_of(path: str | Path, kind: str, longest: int) -> Iterator[tuple[int, 
 
 
 def _blocks_of(path: str | Path, kind: str, longest: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield blocks of lines of a word list, each block with the number of lines before it.
+    """Yield blocks of lines of a word list; a block comes with the number of lines before it.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def _blocks_of(path: str | Path, kind: str, longest: int) -> Iterator[tuple[int,
     if not is_stream(path):
         yield from _decoded(path, kind, longest)
         return
-    # A list is read more than once, but a pipe can be read only once.
+    # The caller may read a list twice, but a pipe can be read only once.
     key = str(path), *_stream_of(path)
     if key not in _read_streams:
         lines = list(_decoded(path, kind, longest))
@@ -122,8 +122,8 @@ def _blocks_of(path: str | Path, kind: str, longest: int) -> Iterator[tuple[int,
     yield from _read_streams[key]
 
 
-#: Blocks of lines that were read from pipes. Keys are path, device, inode and modification time of a
-#: pipe.
+#: Blocks of lines that were read from a pipe, by the pipe's path, device, inode and modification
+#: time.
 _read_streams: dict[tuple[str, int, int, int], list[tuple[int, list[str]]]] = {}
 
 
@@ -133,7 +133,7 @@ def _stream_of(path: str | Path) -> tuple[int, int, int]:
 
 
 def _decoded(path: str | Path, kind: str, longest: int) -> Iterator[tuple[int, list[str]]]:
-    """Read a file of words for `_blocks_of`, and raise an error for invalid text."""
+    """Decode a word list in blocks of lines; raise an error for invalid text."""
 
     def refuse(reason: str, message: str, path: str, line: int | None) -> None:
         raise CorpusError(f"{message}: this is not a list of words", path, line)
@@ -160,7 +160,7 @@ def _decoded(path: str | Path, kind: str, longest: int) -> Iterator[tuple[int, l
 
 
 class StopWords(NamedTuple):
-    """The stop words that the user has chosen, from one or several lists.
+    """The stop words that the user has chosen, from one list or several lists.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ class StopWords(NamedTuple):
 
 
 def stop_words(choice: str) -> StopWords:
-    """Read the lists of stop words that the user has chosen, from sgmc or from files.
+    """Read the lists of stop words that the user has chosen: lists of sgmc, and files.
 
     Parameters
     ----------
@@ -217,26 +217,26 @@ def stop_words(choice: str) -> StopWords:
 
 
 class _WordList(NamedTuple):
-    """A list of stop words, with the SHA-256 of the sorted words in hexadecimal."""
+    """A list of stop words, with the SHA-256 of its sorted words in hexadecimal."""
 
     words: frozenset[str]
     sha256: str
 
     @classmethod
     def of(cls, words: Iterable[str]) -> Self:
-        """Create a list with the given words, and compute its SHA-256."""
+        """Create a list of the given words, and compute the SHA-256."""
         return cls(frozenset(words), hashlib.sha256("\n".join(sorted(words)).encode()).hexdigest())
 
 
 @lru_cache(maxsize=2)
 def _list_of(path: str, stamp: tuple[object, ...]) -> _WordList:
-    """Read and cache a file of stop words; a new ``stamp`` shows that the file has changed."""
-    # A dict drops repeated words and keeps the order of the file. The words are sorted later, which
-    # is fast if the file is sorted.
+    """Read a file of stop words, and cache it; ``stamp`` changes if the file changes."""
+    # A dict drops repeated words and keeps the order of the file. Sorting the words later is fast
+    # if the file is sorted.
     words: dict[str, None] = {}
     for _, lines in _blocks_of(path, "a list of stop words", _LONGEST):
         text = fold("\n".join(lines))
-        for sign in ',;"':  # Users may write several words on a line, separated by these signs.
+        for sign in ',;"':  # a line may have several words, separated by these signs
             text = text.replace(sign, " ")
         words.update(dict.fromkeys(text.split()))
     if not words:
@@ -245,7 +245,7 @@ def _list_of(path: str, stamp: tuple[object, ...]) -> _WordList:
 
 
 class Rules(NamedTuple):
-    """Values of the options that remove words from a vocabulary, with defaults resolved.
+    """Values of the options that remove words from a vocabulary; defaults are filled in.
 
     Attributes
     ----------
@@ -263,7 +263,7 @@ class Rules(NamedTuple):
 
     @classmethod
     def of(cls, options: CorpusOptions, built: bool) -> Rules:
-        """Create the rules from options; ``built`` is False if the vocabulary is given."""
+        """Create the rules from options; the defaults depend on whether the vocabulary is built."""
         default = _BUILT if built else _GIVEN
         if built and options.cuts:
             lists = (default.stop_words, SEGMENTERS[options.cuts].stop_words)
@@ -279,8 +279,8 @@ class Rules(NamedTuple):
 
 _BUILT = Rules(BUILT_STOP_WORDS, BUILT_NUMBERS, BUILT_MIN_DF, BUILT_MAX_DF, BUILT_MAX_VOCAB)
 _GIVEN = Rules("none", "keep", 0, 1.0, None)
-#: `_NUMBER`: pattern of words that are numbers, or parts of a number that was split at a comma.
-#: `_YEAR`: pattern of numbers that are years.
+#: `_NUMBER`: pattern of words that are numbers, or parts of numbers that were split at a comma.
+#: `_YEAR`: pattern of numbers that may be years.
 _NUMBER = re.compile(r"_*\d[\d_]*(?:st|nd|rd|th)?")
 _YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
 
@@ -308,7 +308,7 @@ def is_number(word: str, numbers: str) -> bool:
 def resolved(
     options: CorpusOptions, rules: Rules, stop: StopWords, *, text: bool
 ) -> dict[str, Any]:
-    """Return the reading options to record in a corpus, by command-line name, with defaults resolved.
+    """Return the reading options that a corpus records, by name, with defaults filled in.
 
     For counts, the options for text are left out.
     """
@@ -333,7 +333,7 @@ def resolved(
 
 
 class Choice(NamedTuple):
-    """Result of `choose`: the words that stay, and the rule that removed each of the other words.
+    """Result of `choose`: the words that stay, and the rule that removed each other word.
 
     Attributes
     ----------
@@ -348,12 +348,12 @@ class Choice(NamedTuple):
 
     @property
     def removed(self) -> dict[str, int]:
-        """Number of words that each rule removed, by the name of the rule."""
+        """Number of words that each rule removed, by the rule's name."""
         return {name: int((self.by == number).sum()) for number, name in enumerate(RULES)}
 
 
-#: Names of the rules that remove words, in the order in which they are applied. "unused" is the name
-#: for words that never occur.
+#: Names of the rules that remove words, in the order in which the rules are applied. The rule
+#: "unused" removes words that never occur.
 RULES = ("stop words", "numbers", "min_df", "max_df", "max_vocab", "unused")
 
 
@@ -368,7 +368,7 @@ def choose(
     must_occur: bool,
     stop: frozenset[str],
 ) -> Choice:
-    """Select the vocabulary from all words of a corpus, by rules that remove words.
+    """Choose the vocabulary among all words of a corpus, by rules that remove words.
 
     The rules are applied in this order: stop words, numbers, min_df, max_df and max_vocab.
 

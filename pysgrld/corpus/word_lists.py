@@ -1,4 +1,4 @@
-"""Extraction of the words from lines of vocabulary files that other programs have written."""
+"""Functions that extract words from lines of vocabulary files, as several programs write them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 
 from pysgrld.errors import CorpusError
 
-#: The number and the text of a line.
+#: Number of a line, and its text.
 Line = tuple[int, str]
-#: Headers that R writes for a column without a name.
+#: Names that R gives to a column without a name.
 _HEADERS = ("x", "V1", "")
 
 
 def words_in(lines: Sequence[Line], path: str | Path) -> list[Line]:
-    """Return the word of each line of a vocabulary file, in the order of the ids if lines have ids.
+    """Return the word in each line of a vocabulary file, in the order of the lines' ids if any.
 
     A line may be a word, or fields separated by tabs, as ``id word documents`` in gensim's
     dictionaries or ``word count``. A word may also be in quotes as written by R, with or without a
@@ -40,7 +40,7 @@ def words_in(lines: Sequence[Line], path: str | Path) -> list[Line]:
 
 
 def genes_in(lines: Sequence[Line]) -> list[str]:
-    """Return the gene names in lines of the form ``id name kind``, made distinct by numbers."""
+    """Return the gene names in lines ``id name kind``; numbers make repeated names distinct."""
     rows = [line.split("\t") for _, line in lines]
     return distinct([(row[1] if len(row) > 1 else row[0]).strip() for row in rows])
 
@@ -72,7 +72,7 @@ def distinct(names: Sequence[str]) -> list[str]:
 
 
 def _quoted(lines: Sequence[Line]) -> list[tuple[int, list[str]]]:
-    """Parse lines written by R into one or two fields; return an empty list if this fails."""
+    """Parse lines written by R, with one or two fields each; return [] for other lines."""
     single: list[tuple[int, list[str]]] = []
     for delimiter in " ,\t;":
         try:
@@ -90,7 +90,7 @@ def _quoted(lines: Sequence[Line]) -> list[tuple[int, list[str]]]:
 
 
 def _column(rows: Sequence[tuple[int, list[str]]]) -> tuple[list[Line], list[int]]:
-    """Return the words in the first column that is not numeric, and the ids in the column before."""
+    """Return the words in the first column that is not numeric, and the ids in the first column."""
     width = min(len(row) for _, row in rows)
     numbers = [all(row[column].strip().isdigit() for _, row in rows) for column in range(width)]
     column = numbers.index(False) if False in numbers else 0
@@ -99,7 +99,7 @@ def _column(rows: Sequence[tuple[int, list[str]]]) -> tuple[list[Line], list[int
 
 
 def _by_id(words: tuple[list[Line], list[int]], path: str | Path) -> list[Line]:
-    """Return the words sorted by their ids, if they have ids."""
+    """Return the words in the order of their ids; without ids, return them unchanged."""
     lines, ids = words
     if not ids:
         return lines

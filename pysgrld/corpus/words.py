@@ -1,4 +1,4 @@
-"""List of all words of a corpus, with the rule that leaves a word out of the vocabulary."""
+"""List of all words of a corpus, with the rule that removes a word from the vocabulary."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pysgrld.types import Int64s
 
 
 class ListedWord(NamedTuple):
-    """A word of a corpus, with its frequency and the rule that leaves it out.
+    """A word of a corpus with its frequency, and the rule that removes it, if any.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ def list_words(
     notify: Callable[[ReadingProgress], None],
     log: Log,
 ) -> list[ListedWord]:
-    """Read a corpus, and return all of its words, the most frequent words first.
+    """Read a corpus; return all of its words, the most frequent first.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def list_words(
     check_inputs(inputs)
     options = resolve_document_is(inputs, options)
     lexicon = Lexicon(options, None, False, log)
-    # Number of documents with each word, and number of tokens of each word.
+    # Two arrays: number of documents with each word, and number of tokens of each word.
     counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
     with closing(numbered(inputs, options, lexicon, threads, notify)) as steps:
         for _, block in steps:

@@ -1,4 +1,4 @@
-"""Writing of a stored corpus to a temporary folder, which is renamed when it is complete."""
+"""Writing of a stored corpus in a temporary folder, which is renamed when it is complete."""
 
 from __future__ import annotations
 
@@ -48,12 +48,13 @@ from pysgrld.types import Documents, Int32s, Int64s
 
 _NOTE, _WORDS = "progress.json", "words.txt"
 
-#: Maximum size in bytes of the file that records progress, including all files of input folders.
+#: Maximum size in bytes of the progress record, which lists all files of input folders.
 _LONGEST_NOTE = 2**30
 
 #: Name of the folder in which ids, titles, columns and texts of documents are collected.
 ABOUT = "about"
-#: Name of an empty file that marks a work folder of sgmc. A folder without the file is never changed.
+#: Name of the empty file that marks a work folder of sgmc. A folder without this file is never
+#: changed.
 MARKER = ".sgmc-work"
 
 #: Advice at the end of the error message if the output path exists already.
@@ -61,7 +62,7 @@ ELSEWHERE = "remove it, or choose another name"
 
 
 class Writer:
-    """Writer that appends documents to the arrays of a corpus, and completes the corpus.
+    """Writer that appends documents to the arrays of a corpus, and finally completes the corpus.
 
     Parameters
     ----------
@@ -86,7 +87,7 @@ class Writer:
         self.tokens: int = record["tokens"] if record else 0
 
     def append(self, block: Documents) -> None:
-        """Append the documents of a block to the arrays."""
+        """Append a block of documents to the arrays."""
         self.files["indptr"].append(block.indptr[1:] + self.nnz)
         self.files["indices"].append(block.indices)
         self.files["counts"].append(block.counts)
@@ -95,11 +96,11 @@ class Writer:
         self.tokens += block.tokens
 
     def flush(self) -> dict[str, Any]:
-        """Force all data to disk, and return the state from which another writer can resume."""
+        """Force all data to disk; return a state with which another writer can continue."""
         return {"tokens": self.tokens, "sizes": {n: f.flush() for n, f in self.files.items()}}
 
     def blocks(self) -> Iterator[Documents]:
-        """Read the documents written so far, and yield them in blocks."""
+        """Yield blocks of all documents that were written so far."""
         return cut({name: file.vector() for name, file in self.files.items()})
 
     def finish_corpus(
@@ -110,7 +111,7 @@ class Writer:
         *,
         above: Path | None = None,
     ) -> None:
-        """Complete the files of the arrays, and write the vocabulary, word counts and ``meta.json``.
+        """Complete the array files; write the vocabulary, the word counts and ``meta.json``.
 
         Parameters
         ----------
@@ -170,7 +171,7 @@ class Writer:
 
 
 class WorkFolder:
-    """Temporary folder in which a corpus is built, next to the final path of the corpus.
+    """Temporary folder in which a corpus is built, next to the corpus's final path.
 
     For a corpus ``NAME`` the folder is ``.NAME.tmp``. It is locked, so that only one process at a
     time builds the corpus. The empty file `MARKER` in the folder shows that sgmc made it; a folder
@@ -207,7 +208,7 @@ class WorkFolder:
         self.record: dict[str, Any] | None = None
 
     def note(self, words: Sequence[str], record: dict[str, Any]) -> None:
-        """Record the progress of reading on disk.
+        """Record on disk how far the inputs were read.
 
         ``words`` are the words that were added to the vocabulary since the last call.
         """
@@ -216,7 +217,7 @@ class WorkFolder:
         with (self.folder / _WORDS).open("ab") as file:
             if self.record is None:
                 file.truncate(0)
-            # An interrupted call has written more words than were recorded.
+            # An interrupted call may have written words that were not recorded.
             elif file.tell() != self.record["bytes"]:
                 file.truncate(self.record["bytes"])
             file.write("".join(f"{word}\n" for word in words).encode())
@@ -227,18 +228,18 @@ class WorkFolder:
         replace_file(self.folder / _NOTE, [note], "store")
 
     def words(self, number: int) -> list[str]:
-        """Read the first ``number`` words of the vocabulary that `note` recorded."""
+        """Read the first ``number`` words in the list to which `note` adds words."""
         with (self.folder / _WORDS).open(encoding="utf-8", newline="\n") as file:
             return [line.removesuffix("\n") for line in itertools.islice(file, number)]
 
     def writer(self, name: str, record: dict[str, Any] | None = None) -> Writer:
-        """Return a writer for new arrays, or a writer that resumes from a state that `flush` returned."""
+        """Return a writer of arrays, which continues from a state of `flush` if one is given."""
         if record is None and (self.folder / name).exists():
-            shutil.rmtree(self.folder / name)  # The folder is from an interrupted second pass.
+            shutil.rmtree(self.folder / name)  # left by an interrupted second pass
         return Writer(self.folder / name, record)
 
     def commit(self, folder: Path) -> None:
-        """Force a finished corpus to disk, and move it from the work folder to its final path."""
+        """Force a finished corpus to disk, and move it to its final path."""
         refuse_full_folder(self.store, ELSEWHERE)
         fsync_folder(folder, "store")
         rename(folder, self.store, "store")
@@ -246,7 +247,7 @@ class WorkFolder:
 
 @contextlib.contextmanager
 def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator[WorkFolder]:
-    """Create, lock and finally remove the temporary folder in which a corpus is built.
+    """Create and lock the temporary folder in which a corpus is built; remove it at the end.
 
     Raises
     ------
@@ -258,7 +259,7 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
         If a system call in the ``with`` block fails.
     """
     refuse_full_folder(store, ELSEWHERE)
-    # A path that is a link stands for the empty folder to which it refers.
+    # If the path is a link, it stands for the empty folder that the link refers to.
     store = store.resolve() if store.is_symlink() else store
     work = WorkFolder(store, identity)
     place, note = work.place, work.place / _NOTE
@@ -268,7 +269,7 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
         try:
             store.parent.mkdir(parents=True, exist_ok=True)
             lock = _hold(place)
-            # Look for the record of an interrupted reading, which may be resumed.
+            # An earlier reading with the same identity may have left a record, and then resumes.
             if identity is not None:
                 with contextlib.suppress(OSError, ValueError):
                     noted = jsonio.parse(read_small(note, _LONGEST_NOTE))
@@ -276,8 +277,8 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
                         work.record = noted["record"]
             keep = {MARKER, _NOTE, _WORDS, ABOUT, "read", "corpus"}
             if work.record is None and (identity is not None or not note.is_file()):
-                keep = {MARKER}  # No reading can resume from the other files.
-            for leftover in place.iterdir():  # Remove files that a killed process has left.
+                keep = {MARKER}  # without a record, no reading resumes from the other files
+            for leftover in place.iterdir():  # left by killed processes
                 if leftover.name not in keep:
                     shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
             work.folder.mkdir(exist_ok=True)
@@ -302,20 +303,20 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
             ) from None
     finally:
         if lock is not None:
-            # Check that the path is still the locked folder.
+            # Remove files only if the path is still the folder that was locked.
             if not stays and is_same(place, lock):
                 if begun:
                     _remove_work(work.folder)
                 unused = work.folder != place or (not begun and work.record is None)
                 if unused and not note.is_file():
                     _remove_work(place)
-            # Closing unlocks the folder even if it reports an error.
+            # Closing unlocks the folder, even if closing reports an error.
             with contextlib.suppress(OSError):
                 os.close(lock)
 
 
 def _remove_work(folder: Path) -> None:
-    """Remove a work folder, and ignore errors.
+    """Remove a work folder, and ignore all errors.
 
     `MARKER` is removed last, so that another process can remove any remaining files.
     """
@@ -332,7 +333,7 @@ def _remove_work(folder: Path) -> None:
 
 
 def _hold(place: Path) -> int:
-    """Create a work folder unless it exists, lock it, and return its file descriptor.
+    """Create a work folder if needed, and lock it; return its file descriptor.
 
     Returns
     -------
@@ -356,13 +357,13 @@ def _hold(place: Path) -> int:
         try:
             handle = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except FileNotFoundError:
-            continue  # Another process has just removed the folder.
+            continue  # another process has just removed the folder
         except OSError as error:
             if error.errno in (errno.ENOTDIR, errno.ELOOP):
                 raise not_ours from None
             raise
         try:
-            flock(handle)  # If the file system has no locks, this call has no effect.
+            flock(handle)  # has no effect on a file system without locks
             if is_same(place, handle):
                 names = {path.name for path in place.iterdir()}
                 if not names:
@@ -377,7 +378,7 @@ def _hold(place: Path) -> int:
 
 
 def renumber(block: Documents, remap: Int32s | None) -> Documents:
-    """Renumber the word ids of documents, drop words, and sort the words within each document.
+    """Renumber the word ids of documents, drop words, and sort each document by word id.
 
     Parameters
     ----------
@@ -391,7 +392,7 @@ def renumber(block: Documents, remap: Int32s | None) -> Documents:
 
 
 def without_empty(block: Documents) -> tuple[Documents, Int64s | None]:
-    """Return the documents that have words, and their positions (None if all documents have words).
+    """Return the documents that have words, and their positions, or None for all positions.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""Options of ``sgmc train``: their definitions, and parsers of their values."""
+"""Options of ``sgmc train``: definitions, and parsers of the options' values."""

@@ -1,4 +1,4 @@
-"""Definitions of the options that all models share: name, meaning, default and parser.
+"""Definitions of the options that all models have: meaning, default and parser of each option.
 
 Options are named as they are typed, without the leading dashes. No NumPy here: help must be instant.
 """
@@ -32,17 +32,17 @@ from pysgrld.options.priors import LEARN
 from pysgrld.options.time import TIME
 from pysgrld.options.word_files import SEEDS, read_phrases, spell_phrases
 
-#: Values of the setting ``stop-signal``: signals that may stop training, in addition to TERM and INT.
+#: Values of the setting ``stop-signal``: signals that may stop training, like TERM and INT.
 STOP_SIGNALS = ("USR1", "USR2", "HUP", "QUIT", "ALRM", "CONT")
 
-#: Values of ``--segment``: languages for which sgmc can use a library to split texts into words.
+#: Values of ``--segment``: languages in which a library can split texts into words.
 SEGMENTED = (
     *("chinese", "chinese-simplified", "japanese", "korean", "thai", "danish", "dutch", "english"),
     *("finnish", "french", "german", "indonesian", "italian", "norwegian", "portuguese", "russian"),
     *("spanish", "swedish"),
 )
 
-#: Option of models with a Dirichlet prior on documents' proportions.
+#: Option ``alpha`` of models with a Dirichlet prior on documents' topic proportions.
 ALPHA = Option(or_word(real(SMALLEST, 1e6), LEARN),
               "0.005 to 0.1, by number of topics and length of documents; sam: 1",
                "Dirichlet prior of a document's topics; learn: estimate a prior for each topic",
@@ -262,7 +262,7 @@ _SPELL = {name: option.spell for name, option in (SHARED | SEEDS | TIME).items()
 
 
 def format_value(name: str, value: Any) -> Any:
-    """Return an option's value in the form shown to users.
+    """Return an option's value in the form that is shown to users.
 
     Parameters
     ----------
@@ -281,4 +281,4 @@ def format_value(name: str, value: Any) -> Any:
     try:
         return spell(value)
     except (AttributeError, LookupError, TypeError, UsageError, ValueError):
-        return value  # The stored list is damaged, and is shown as it is.
+        return value  # A damaged list is shown as it is stored.

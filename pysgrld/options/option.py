@@ -1,4 +1,4 @@
-"""Classes for definitions of options, option values of a run, and facts that set the defaults.
+"""Classes for the definition of an option, for a run's options, and for the corpus they depend on.
 
 No NumPy here: help must be instant.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Option(NamedTuple):
-    """An option of ``sgmc train``.
+    """Definition of an option of ``sgmc train``.
 
     Attributes
     ----------
@@ -75,13 +75,13 @@ class Option(NamedTuple):
         return self.metavar == "FILE" and self.read is None
 
     def takes(self, value: Any) -> bool:
-        """Return False if the value consists of numbers that the parser refuses, else True."""
+        """Return True unless the value consists of numbers that the option's parser refuses."""
         numbers = value if isinstance(value, list | tuple) else [value]
         if not numbers or not all(type(number) in (int, float) for number in numbers):
             return True
         texts = [",".join(map(repr, numbers))]
         if len(numbers) == 1:
-            texts.append(f"{numbers[0]:.9f}s")  # The option may be a duration in seconds.
+            texts.append(f"{numbers[0]:.9f}s")  # the option may take a duration in seconds
         for text in texts:
             with suppress(UsageError):
                 self.parse(text)
@@ -128,7 +128,7 @@ class Facts(NamedTuple):
 
     @property
     def length(self) -> float:
-        """Mean number of tokens per document, from which defaults are derived."""
+        """Mean number of tokens of a document, which determines some defaults."""
         return self.mean_length or max(1, self.tokens) / max(1, self.documents)
 
     @property
@@ -137,13 +137,13 @@ class Facts(NamedTuple):
         return self.words * (1 if self.slicing is None else len(self.slicing.names))
 
 
-#: Numbers A, B and C of the step size A (1 + t/B)^(-C) in iteration t.
+#: The numbers A, B and C in the step size A (1 + t/B)^(-C) of iteration t.
 Steps = tuple[float, float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
 class LoopOptions:
-    """Values of the options that the training loop reads, such as the number of iterations."""
+    """Values of the options that the training loop uses, such as the number of iterations."""
 
     epochs: float | None
     iterations: int | None
@@ -163,7 +163,7 @@ class LoopOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Resolved(LoopOptions):
-    """Values of the options that all models have, with defaults filled in.
+    """Values of a run's options that all models have, after defaults were filled in.
 
     Each model derives a class from this one, which adds the model's own options.
 
@@ -232,7 +232,7 @@ class Resolved(LoopOptions):
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any], settings: Any = None) -> Self:
-        """Create this model's resolved options from a mapping of option names to values.
+        """Create the options of a run from a mapping by option names.
 
         Parameters
         ----------
@@ -250,7 +250,7 @@ class Resolved(LoopOptions):
         return cls(**values_by_field)
 
     def plain(self) -> dict[str, Any]:
-        """Return the values by option name in a form for JSON, with lists in place of tuples."""
+        """Return the values by option name for JSON, with lists instead of tuples."""
         model_values = {
             option_name(f.name): to_lists(getattr(self, f.name))
             for f in fields(self)
@@ -265,17 +265,17 @@ class Resolved(LoopOptions):
 
     @property
     def slicing(self) -> Slicing | None:
-        """The model's time slices, or None for a model without time."""
+        """The time slices of a model over time, or None for other models."""
         return None
 
     @property
     def copies(self) -> int:
-        """Number of rows per word in the topic matrix: the number of time slices, else 1."""
+        """Number of rows that a word has in the topic matrix: the number of time slices, or 1."""
         return 1 if self.slicing is None else max(1, len(self.slicing.names))
 
     @property
     def chain(self) -> int:
-        """Number of the Markov chain, counted from 0, which determines the chain's random numbers.
+        """Number of the Markov chain, counted from 0, as it is used to generate random numbers.
 
         Random numbers that all chains share use number 0.
         """
@@ -283,7 +283,7 @@ class Resolved(LoopOptions):
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Number of topics in each layer, lowest layer first; empty if no number is fixed."""
+        """Number of topics of each layer, lowest layer first; empty if the number is not fixed."""
         return (self.topics,) if self.topics else ()
 
     @property
@@ -293,7 +293,7 @@ class Resolved(LoopOptions):
 
 
 def option_name(field: str) -> str:
-    """Return the name of the option that a field of `Resolved` stores.
+    """Return the name of the option for a field of `Resolved`.
 
     Parameters
     ----------
@@ -309,7 +309,7 @@ def option_name(field: str) -> str:
 
 
 def to_tuples(value: Any) -> Any:
-    """Convert lists in a JSON value to tuples.
+    """Replace lists in a value from JSON by tuples.
 
     Parameters
     ----------
@@ -325,7 +325,7 @@ def to_tuples(value: Any) -> Any:
 
 
 def to_lists(value: Any) -> Any:
-    """Convert tuples in a value to lists, as JSON requires.
+    """Replace tuples in a value by lists, as JSON requires.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Functions that parse the text of an option's value; they raise `UsageError` if it is invalid.
+"""Functions that parse the texts of option values; they raise `UsageError` for invalid texts.
 
 No NumPy here: help must be instant.
 """
@@ -14,15 +14,15 @@ from typing import Any
 
 from pysgrld.errors import UsageError
 
-#: Smallest normal number in single precision. Smaller numbers would lose digits or become 0,
-#: because topics are stored in single precision.
+#: Smallest normal number in single precision, in which topics are stored. Smaller numbers would
+#: lose digits or become 0.
 SMALLEST = 2.0**-126
 #: Maximum number of layers of a deep model.
 MAX_LAYERS = 8
 
 
 def or_word(parse: Callable[[str], Any], *words: str) -> Callable[[str], Any]:
-    """Return a parser that accepts the given words, and any other text that ``parse`` accepts.
+    """Return a parser that keeps the given words as they are, and calls ``parse`` for other texts.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def or_word(parse: Callable[[str], Any], *words: str) -> Callable[[str], Any]:
 
 
 def integer(low: int, high: int = 2**31 - 1, /, **words: Any) -> Callable[[str], Any]:
-    """Return a parser of integers in [low, high], and of given words for special values.
+    """Return a parser of integers in [low, high], and of words that stand for special values.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def real(low: float, high: float = math.inf) -> Callable[[str], float]:
 
 
 def reals(low: float, count: int, description: str) -> Callable[[str], tuple[float, ...]]:
-    """Return a parser of exactly ``count`` numbers above ``low``, separated by commas.
+    """Return a parser of ``count`` numbers above ``low``, separated by commas.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def reals(low: float, count: int, description: str) -> Callable[[str], tuple[flo
 
 
 def widths(value: str) -> tuple[int, ...]:
-    """Parse the numbers of topics in the layers of a deep model, lowest layer first.
+    """Parse the numbers of topics of a deep model's layers, lowest layer first.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def widths(value: str) -> tuple[int, ...]:
 
 
 def choice(*values: str) -> Callable[[str], str]:
-    """Return a parser that accepts only the given words, which its attribute ``values`` lists.
+    """Return a parser that accepts only the given words; its attribute ``values`` lists them.
 
     Returns
     -------
@@ -197,7 +197,7 @@ def duration(value: str) -> float:
 
 
 def every(value: str) -> int | str:
-    """Parse an interval, which is either a number of iterations or a duration.
+    """Parse an interval: a number of iterations, or a duration.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def every(value: str) -> int | str:
 
 
 def requeue_code(value: str) -> int:
-    """Parse the exit code of a stopped run; codes that already have a meaning are refused."""
+    """Parse the exit code for a run that is stopped early; refuse codes with another meaning."""
     code: int = integer(1, 255)(value)
     if code in (2, 64, 65, 66, 70, 73, 74, 75, 76, 78, 86, 87, 88, 130) or code > 127:
         raise UsageError(
@@ -228,7 +228,7 @@ def requeue_code(value: str) -> int:
 
 
 def share_or_count(value: str) -> int | float:
-    """Parse a whole number, which is a count, or a decimal number in (0, 1], which is a fraction.
+    """Parse a count (a whole number) or a fraction (a decimal number above 0 and at most 1).
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ def share_or_count(value: str) -> int | float:
 
 
 def part(value: str) -> tuple[int, int]:
-    """Parse a text I/N, which stands for part number I of N parts; the first part has number 1.
+    """Parse a text I/N, which stands for part I of N parts, counted from 1.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ def part(value: str) -> tuple[int, int]:
 
 
 def schedule(value: str) -> tuple[float, float, float]:
-    """Parse ``A,B,C``, the parameters of the step-size schedule A (1 + t/B)^(-C).
+    """Parse the numbers ``A,B,C`` in the step size A (1 + t/B)^(-C) of iteration t.
 
     Parameters
     ----------
@@ -324,13 +324,13 @@ LANGUAGES = {
     **{"ta": "tamil", "te": "telugu", "th": "thai", "tr": "turkish", "uk": "ukrainian"},
     **{"ur": "urdu", "vi": "vietnamese", "cy": "welsh"},
 }
-#: Number of languages with a stop-word list. They come first in `LANGUAGES`, and they are detected
-#: without a library.
+#: Number of languages with a stop-word list, which come first in `LANGUAGES`. No library is needed
+#: to detect these languages.
 LISTED = 13
 
 
 def language(value: str) -> str:
-    """Parse the name or the code of a language; return its name.
+    """Parse the name or the code of a language; return the name.
 
     Parameters
     ----------
@@ -357,7 +357,7 @@ def language(value: str) -> str:
 
 
 def encoding(value: str) -> str:
-    """Parse the name of a text encoding; return the name that Python uses for the encoding.
+    """Parse the name of a text encoding; return Python's name for this encoding.
 
     Parameters
     ----------
@@ -380,7 +380,7 @@ def encoding(value: str) -> str:
 
 
 def lists(value: str) -> str:
-    """Parse names of stop-word lists, separated by commas; "none" must be the only name."""
+    """Parse the names of stop-word lists, separated by commas; "none" must stand alone."""
     names = [name.strip() for name in value.split(",")]
     if not all(names):
         raise UsageError(
@@ -394,12 +394,12 @@ def lists(value: str) -> str:
 
 
 KINDS = ("string", "category", "integer", "real", "time", "flag")
-#: Words that select all fields of the documents, or no field.
+#: Values that select all fields of the documents, and no field.
 EVERYTHING, NOTHING = "all", "none"
 
 
 def column(value: str) -> tuple[str, str | None]:
-    """Split a text NAME or NAME:kind into the name of a field and the kind of its values.
+    """Split a text NAME or NAME:kind into the name of a column and the kind of its values.
 
     Parameters
     ----------
@@ -416,7 +416,7 @@ def column(value: str) -> tuple[str, str | None]:
 
 
 def columns(value: str) -> str:
-    """Check a list of fields NAME or NAME:kind, separated by commas; return the list as typed.
+    """Check a list of fields, NAME or NAME:kind, separated by commas; return the text unchanged.
 
     Instead of a list, the text may be one of the words ``auto``, ``all`` and ``none``.
 

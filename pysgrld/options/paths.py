@@ -1,4 +1,4 @@
-"""Functions that look up paths named by the user and open input files.
+"""Functions that look up paths and open input files, with errors for the user.
 
 Every option and every argument that takes a path uses this module. The system may refuse to look a
 path up (permission denied, a name that is too long, links in a circle), which is reported as an
@@ -20,35 +20,37 @@ from typing import Any
 
 from pysgrld.errors import CorpusError, MissingInputError, SgmcError
 
-#: Interval in milliseconds at which a thread that waits for a pipe checks whether to stop waiting.
+#: A thread that waits for a pipe checks whether to stop at this interval, in milliseconds.
 _BEAT = 100
-#: Numbers of characters that a message shows from the start and from the end of a long path.
+#: Number of characters of a long path that a message shows at the start, and at the end.
 _FIRST, _LAST = 120, 60
 #: Name of standard input in messages.
 STDIN = "<stdin>"
-#: Number of bytes read at a time.
+#: Number of bytes that are read at a time.
 _PIECE = 1 << 20
 
-#: Function that is called repeatedly while this thread waits for a pipe. Its argument is the path
-#: of the pipe. It may raise an error to stop the wait, as `pysgrld.run.StopFlag` does.
+#: Function that is called repeatedly while this thread waits for a pipe, with the path of the pipe.
+#: The function may raise an error to end the wait, as `pysgrld.run.StopFlag` does.
 while_waiting: ContextVar[Callable[[str], None] | None] = ContextVar("while_waiting", default=None)
 
 
-#: Class of the error raised if the system refuses to look up a path, or None for no error.
+#: Class of the error to raise if the system refuses to look up a path. With None, such a path
+#: counts as missing.
 Refusal = type[SgmcError] | None
 
 
 class Kind(enum.Enum):
-    """Kind of the file or folder at a path, after following links."""
+    """Kind of file at a path; links are followed."""
 
     FILE = "file"
     FOLDER = "folder"
-    #: A named pipe, a terminal or another device. Its data can be read only once, or have no end.
+    #: A named pipe, a terminal or another device. The data may be without end, and can be read only
+    #: once.
     STREAM = "stream"
 
 
 def path_kind(path: str | Path, refusal: Refusal = MissingInputError) -> Kind | None:
-    """Return the kind of the file or folder at a path after following links, or None if absent.
+    """Return the kind of the file at a path, or None if the path does not exist; follow links.
 
     Parameters
     ----------
@@ -81,7 +83,7 @@ def path_kind(path: str | Path, refusal: Refusal = MissingInputError) -> Kind | 
 
 
 def path_exists(path: str | Path, refusal: Refusal = MissingInputError) -> bool:
-    """Return True if a file, a folder or a device exists at a path.
+    """Return True if a path exists, as a file, a folder or a device.
 
     Errors are raised as by `path_kind`.
 
@@ -155,7 +157,7 @@ def is_stream(path: str | Path) -> bool:
 
 
 def resolve_path(path: str | Path, refusal: type[SgmcError] = MissingInputError) -> Path:
-    """Return the absolute form of a path, without links and "..".
+    """Return the absolute path without links and "..".
 
     Parameters
     ----------
@@ -188,7 +190,7 @@ def resolve_path(path: str | Path, refusal: type[SgmcError] = MissingInputError)
 
 
 def list_folder(folder: str | Path, refusal: type[SgmcError] = MissingInputError) -> list[Path]:
-    """Return the paths in a folder, in no particular order.
+    """Return the paths in a folder, in any order.
 
     Parameters
     ----------
@@ -213,7 +215,7 @@ def list_folder(folder: str | Path, refusal: type[SgmcError] = MissingInputError
 
 
 def shown(path: str | Path) -> str:
-    """Return a path for use in a message; the middle of a long path is replaced by dots.
+    """Return a path for a message; dots replace the middle of a long path.
 
     Parameters
     ----------
@@ -232,7 +234,7 @@ def shown(path: str | Path) -> str:
 def path_error(
     path: str | Path, error: Exception, refusal: type[SgmcError] = MissingInputError
 ) -> SgmcError:
-    """Return the error for a path that is missing, or that the system cannot look up or open.
+    """Return the error for a path that does not exist, or that the system refuses to open.
 
     Parameters
     ----------
@@ -259,7 +261,7 @@ def path_error(
 
 
 class _Stream(io.RawIOBase):
-    """A pipe or device that is read without blocking.
+    """Reader of a pipe or a device, which can be interrupted while it waits for data.
 
     The function in `while_waiting` is called as long as no data come.
     """
@@ -271,11 +273,11 @@ class _Stream(io.RawIOBase):
         self._poll.register(descriptor, select.POLLIN)
 
     def readable(self) -> bool:
-        """Return True, because the stream can be read."""
+        """Return True; a stream can always be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Wait until data come or the last writer has closed the pipe, then read the data."""
+        """Wait for data, or until no program writes to the pipe any more; then read the data."""
         while True:
             if (call := while_waiting.get()) is not None:
                 call(self._path)
@@ -287,7 +289,7 @@ class _Stream(io.RawIOBase):
 
     def close(self) -> None:
         """Close the file descriptor."""
-        if not self.closed and self._descriptor:  # Standard input stays open.
+        if not self.closed and self._descriptor:  # standard input is not closed
             os.close(self._descriptor)
         super().close()
 
@@ -314,8 +316,8 @@ def open_input(path: str | Path) -> io.RawIOBase:
     """
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     try:
-        # sys.stdin is not used, because a thread that waits for input would hold its lock when
-        # Python exits.
+        # `sys.stdin` is not used: a thread that waits for input would hold the lock of `sys.stdin`
+        # when Python exits.
         descriptor = 0 if str(path) == "-" else os.open(path, flags)
         mode = os.fstat(descriptor).st_mode
     except (OSError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Options, commands and methods of other topic modelling tools, with their counterparts in sgmc.
+"""Options, commands and methods of other topic modelling tools, and sgmc's counterparts.
 
 If the user types an option, a command or a parameter that sgmc does not have, the error message
 takes its hint from `PEERS`. docs/coming-from.md lists the rows of `PEERS`. No NumPy here: help must
@@ -21,7 +21,7 @@ _COUNTED = "sgmc counts words and uses no embeddings"
 
 
 class Peer(NamedTuple):
-    """Name of an option or a command in another tool, with the counterpart in sgmc.
+    """An option or a command of another tool, and its counterpart in sgmc.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Peer(NamedTuple):
     note: str = ""
 
 
-#: Options and commands of other tools, grouped by their counterparts in sgmc.
+#: Options and commands of other tools, grouped by the counterparts in sgmc.
 PEERS = (
     # ---- the model
     Peer("num-topics", "MALLET, gensim", "--topics"),
@@ -183,7 +183,7 @@ PEERS = (
     Peer("partial_fit", "scikit-learn", "sgmc train --resume", "new documents: in Python only"),
     Peer("save", "gensim, tomotopy", "", _RUN),
     Peer("load", "gensim, tomotopy", "sgmc runs", _RUN),
-    # ---- commands and their results
+    # ---- commands, and the files they write
     Peer("train-topics", "MALLET", "sgmc train"),
     Peer("fit", "scikit-learn", "sgmc train"),
     Peer("fit_transform", "scikit-learn, BERTopic", "sgmc train", "then sgmc infer"),
@@ -255,7 +255,7 @@ PEERS = (
 )
 
 
-#: Advice for a user who types the name of another tool's model after ``--model``.
+#: Advice for a user who gives the model of another tool as ``--model``, by the name of the model.
 MODELS_OF_PEERS = {
     "hdp": "use 'sgmc search' to compare numbers of topics; superfluous topics stay unused",
     "ctm": "no model has a prior with correlated topics; 'sgmc report' shows correlations",
@@ -272,8 +272,8 @@ MODELS_OF_PEERS = {
 #: Attributes of models that are not attributes of their classes.
 ATTRIBUTES = ("components_", "feature_names_in_", "n_components")
 
-#: Methods of other tools' models. Each value is the name of sgmc's method, or "" if sgmc has none,
-#: and a remark for the user.
+#: Methods of other tools' models. Values are pairs: the name of sgmc's method, or "" if sgmc has
+#: none, and a remark to the user.
 METHODS_OF_PEERS = {
     **dict.fromkeys(("get_topic_info", "top_topics", "summary"), ("summary_frame", "")),
     **dict.fromkeys(("show_topics", "get_topic_terms"), ("topics_frame", "")),
@@ -355,7 +355,7 @@ METHODS_OF_PEERS = {
 
 
 def parse_model(*names: str) -> Callable[[str], str]:
-    """Return a parser of model names that suggests a substitute for a model of another tool.
+    """Return a parser of sgmc's model names; for another tool's model its error gives advice.
 
     Parameters
     ----------
@@ -374,7 +374,7 @@ def parse_model(*names: str) -> Callable[[str], str]:
 
 
 def spelt(name: str) -> str:
-    """Return a common form for all spellings of a name (num-topics, num_topics, numTopics).
+    """Return a common form of all spellings of a name (num-topics, num_topics, numTopics).
 
     Parameters
     ----------
@@ -393,7 +393,7 @@ _FOUND = {spelt(peer.name): peer for peer in PEERS}
 
 
 def peer(name: str) -> Peer | None:
-    """Return the row of `PEERS` for an option or a command of another tool, however it is spelled.
+    """Return the row of `PEERS` for another tool's option or command, in any spelling.
 
     Parameters
     ----------
@@ -409,7 +409,7 @@ def peer(name: str) -> Peer | None:
 
 
 def hint(typed: str, peer: Peer, counterpart: str) -> str:
-    """Return a message that suggests sgmc's counterpart of another tool's option or command.
+    """Return a message that names sgmc's counterpart of another tool's option or command.
 
     Parameters
     ----------

@@ -13,18 +13,18 @@ from pysgrld.errors import UsageError
 
 #: Value of ``--alpha`` or ``--eta`` for a prior that is learned instead of fixed.
 LEARN = "learn"
-#: Initial value and prior mean of a learned eta. It is also the default of a fixed eta for up to
-#: 100 topics.
+#: Initial value and prior mean of a learned eta, and default of a fixed eta with at most 100
+#: topics.
 ETA = 0.05
-#: Names under which the learned priors alpha and eta are stored among a model's parameters.
+#: Names of the learned priors alpha and eta in the parameters of a model.
 ALPHA_BLOCK, ETA_BLOCK = "alpha", "eta"
 
-#: Minimum and maximum of the default number of topics.
+#: Bounds of the default number of topics.
 FEWEST_TOPICS, MOST_TOPICS = 5, 200
 
 
 def usual_topics(tokens: int) -> int:
-    """Return the default number of topics, a tenth of the square root of the number of tokens.
+    """Return the default number of topics: a tenth of the square root of the number of tokens.
 
     The number is a multiple of five up to fifty and of ten above. Twelve corpora were used to
     compare rules. This rule has the fewest topics with words that do not go together
@@ -45,12 +45,12 @@ def usual_topics(tokens: int) -> int:
     return step * round(k / step)
 
 
-#: Default maximum number of short chains from which training starts.
+#: Maximum of the default number of short chains before training.
 STARTS = 16
 
 
 def usual_alpha(topics: int, length: float = 640.0) -> float:
-    """Return LDA's default alpha for documents with a mean length of `length` tokens.
+    """Return the default of LDA's alpha for documents with a mean length of `length` tokens.
 
     The prior must not weigh more than the tokens of a short document, unless there are few topics,
     because few topics would then mix badly. The prior weighs twice as much in a long document as in
@@ -77,7 +77,7 @@ def usual_alpha(topics: int, length: float = 640.0) -> float:
 
 
 def usual_eta(topics: int) -> float:
-    """Return LDA's default eta, which decreases with the number of topics.
+    """Return the default of LDA's eta, which is smaller for more topics.
 
     The prior is weaker for more topics, because each topic then has fewer tokens.
 
@@ -95,7 +95,7 @@ def usual_eta(topics: int) -> float:
 
 
 def check_one_eta(eta: Any) -> None:
-    """Raise an error if ``--eta`` has several values; called for models with one layer of topics.
+    """Raise an error if ``--eta`` has several values, for models with a single layer of topics.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def check_one_eta(eta: Any) -> None:
 
 
 def fixed_value(prior: float | str) -> float | None:
-    """Return the value of a fixed prior, or None if the prior is learned.
+    """Return the value of a prior, or None if the prior is learned.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def fixed_value(prior: float | str) -> float | None:
 
 
 def lowest_eta(eta: float | str | Sequence[float]) -> float:
-    """Return the Dirichlet prior of the lowest layer's topics over words.
+    """Return the parameter of the Dirichlet prior on the words of the lowest layer's topics.
 
     This is the first number of a fixed eta, or the initial value of a learned eta.
 

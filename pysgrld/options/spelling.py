@@ -1,4 +1,4 @@
-"""Spelling of words: normal form C, case-folded, without invisible characters.
+"""Spelling of words: Unicode normal form C, case-folded, without invisible characters.
 
 A word begins with a letter, a digit or an underscore. Combining marks after such a character belong
 to the word. This module applies the rule with Python's Unicode tables. `cpp/text` applies the same
@@ -11,20 +11,20 @@ import re
 import unicodedata
 from functools import cache
 
-#: Start of the text by which a run records that it uses the built-in rule for words. The rest of
-#: the text may differ between versions of sgmc.
+#: Start of the text that a run records for the built-in definition of words. The rest of the text
+#: may differ between versions of sgmc.
 BUILT_IN = "built in: "
 
-#: Ranges (first, last) of the characters that Unicode calls default-ignorable: soft hyphen,
-#: joiners, direction marks, variation selectors, fillers. The zero-width space is excluded, because
-#: it separates words.
+#: Ranges (first, last) of the characters that are invisible by default in Unicode: soft hyphen,
+#: joiners, direction marks, variation selectors, fillers. The zero-width space is not included,
+#: because it separates words.
 _IGNORABLE = (
     *((0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5)),
     *((0x180B, 0x180F), (0x200C, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164)),
     *((0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8)),
     *((0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF)),
 )
-#: Enclosing marks, such as a circle around a letter.
+#: Ranges (first, last) of enclosing marks, such as a circle around a letter.
 _ENCLOSING = (
     *((0x488, 0x489), (0x1ABE, 0x1ABE), (0x20DD, 0x20E0), (0x20E2, 0x20E4), (0xA670, 0xA672)),
 )
@@ -34,18 +34,18 @@ _LEFT_OUT: dict[int, str | None] = {
 }
 #: Code point of the zero-width space.
 _ZERO_WIDTH_SPACE = 0x200B
-#: Ranges of code points from 0x80 on that may contain combining marks. All other code points are
-#: ideographs, unassigned, or for private use.
+#: Ranges of code points above ASCII that may be combining marks. All other code points are
+#: ideographs, unassigned or private.
 _WITH_MARKS = range(0x80, 0x20000), range(0xE0000, 0xE1000)
-#: Unicode categories of combining marks, without enclosing ones.
+#: Unicode categories of combining marks other than enclosing marks.
 _MARKS = ("Mn", "Mc")
 _REPLACED = {**_LEFT_OUT, _ZERO_WIDTH_SPACE: " "}
-#: Pattern of the letter i with a dot above of its own.
+#: Pattern of the letter i followed by combining dots above.
 _DOTS = re.compile("i\u0307+")
 
 
 def visible(text: str) -> str:
-    """Return a text without invisible characters; zero-width spaces become blanks.
+    """Return a text without invisible characters, and with blanks for zero-width spaces.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def visible(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Return a text in the spelling of vocabularies: lower case, in Unicode normal form C.
+    """Return a text in the spelling of vocabularies: case-folded and in Unicode normal form C.
 
     The dot above that casefolding makes of the Turkish İ is left out before other marks are
     composed, so that İstanbul is the word istanbul. Zero-width spaces become blanks.
@@ -81,7 +81,7 @@ def fold(text: str) -> str:
 
 
 def is_left_out(character: str) -> bool:
-    """Return True for invisible characters and enclosing marks, which words do not contain.
+    """Return True for characters that are left out of words: invisible ones and enclosing marks.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def is_left_out(character: str) -> bool:
 
 
 def is_mark(character: str) -> bool:
-    """Return True for combining marks (categories Mn and Mc) that may be part of a word.
+    """Return True for combining marks (categories Mn and Mc) that words may contain.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def is_mark(character: str) -> bool:
 
 
 def is_vowel(character: str) -> bool:
-    """Return True for combining marks that count in the length of a word, such as vowel signs.
+    """Return True for combining marks that count as characters of a word, such as vowel signs.
 
     These are the marks of combining class 0, such as the vowel signs of Indic scripts: the Hindi word
     में has a letter and two vowel signs. Accents, points of Hebrew and Arabic, and the virama do not
@@ -152,7 +152,7 @@ def is_word(text: str) -> bool:
 
 @cache
 def word_pattern() -> re.Pattern[str]:
-    """Compile the regular expression of a word: word characters with their combining marks.
+    """Return the regular expression of a word: word characters and their combining marks.
 
     The expression matches words both before and after `fold`.
     """

@@ -1,4 +1,4 @@
-"""Options for time slices, and a class for the time slices of a corpus.
+"""Options for time slices, and the class of a corpus's time slices.
 
 No NumPy here: help must be instant.
 """
@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 from pysgrld.options.option import Option
 from pysgrld.options.parse import integer, or_word
 
-#: `UNITS`: periods that a time slice may cover. `MOST_SLICES`: maximum number of slices, because
-#: topics have a row for each word in each slice.
+#: `UNITS`: possible periods of a time slice. `MOST_SLICES`: maximum number of time slices; topics
+#: have a row for each word in each slice.
 UNITS, MOST_SLICES = ("year", "month", "decade"), 1000
 _GROUP = "Time (--model dtm)"
 
 
 class SlicesWithTokens(NamedTuple):
-    """Time slices of a corpus; a run stores them as its value of ``--slices``.
+    """Time slices of a corpus with their numbers of tokens; a run stores them as ``--slices``.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class SlicesWithTokens(NamedTuple):
 
 
 def requested_slices(value: Any) -> str | int:
-    """Return the length or the number of time slices that a value of ``--slices`` requests.
+    """Return the period of a time slice, or the number of slices, that ``--slices`` requests.
 
     Parameters
     ----------

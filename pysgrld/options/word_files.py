@@ -1,4 +1,4 @@
-"""Readers of two kinds of files: lists of phrases, and seed words of topics.
+"""Readers of lists of phrases, and of seed words of topics.
 
 No NumPy here: help must be instant.
 """
@@ -18,7 +18,7 @@ from pysgrld.options.spelling import fold, is_word
 
 
 def read_text(option: str, path: str, largest: int, description: str) -> str:
-    """Read the UTF-8 file that an option's value names, and remove a byte-order mark.
+    """Read the UTF-8 file that an option names, without its byte-order mark.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def read_text(option: str, path: str, largest: int, description: str) -> str:
         raise CorpusError("the file is not UTF-8; save it as UTF-8", path, line) from None
 
 
-#: Maximum size of a file of phrases, in bytes.
+#: Maximum size in bytes of a file of phrases.
 LARGEST = 64 << 20
 #: Maximum number of words of a phrase.
 LONGEST = 10
@@ -57,7 +57,7 @@ _SHOWN = 60
 
 
 def read_phrases(path: str) -> tuple[str, ...]:
-    """Read phrases, one per line, in the form written by 'sgmc corpus phrases'.
+    """Read a file of phrases, one per line, in the form that 'sgmc corpus phrases' writes.
 
     Text after a tab is ignored.
 
@@ -103,7 +103,7 @@ def read_phrases(path: str) -> tuple[str, ...]:
 
 
 def spell_phrases(phrases: Sequence[str]) -> str:
-    """Return a line that describes a list of phrases by their number and a digest.
+    """Return a short text that stands for a list of phrases: their number and a digest.
 
     Parameters
     ----------
@@ -119,26 +119,27 @@ def spell_phrases(phrases: Sequence[str]) -> str:
     return f"{plural(len(phrases), 'phrase')} ({digest[:8]})"
 
 
-#: A seed word as the user may write it: a word, the first letters of words followed by *, or the
-#: number of a column.
+#: A seed word as the user may write it: a word, the beginning of words followed by *, or the number
+#: of a column of counts.
 Pattern = str | int
-#: Pairs of the name of a topic and its seed words, in the order of the topics.
+#: Pairs of a topic's name and its seed words, in the order of the topics.
 SeedWords = tuple[tuple[str, tuple[Pattern, ...]], ...]
-#: Pairs of the name of a topic and its seed words, in which each seed word has its number in the
-#: vocabulary.
+#: Pairs of a topic's name and its seed words. Each seed word is a pair of the word and its id in
+#: the vocabulary.
 FoundSeeds = tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
 
-#: Default total weight of a topic's seed words, as a fraction of an average topic's tokens.
+#: Default total weight of the seed words of a topic, as a fraction of the mean number of tokens of
+#: a topic.
 WEIGHT = 0.01
-#: Maximum size of a file of seed words, in bytes.
+#: Maximum size in bytes of a file of seed words.
 LARGEST_SEEDS = 16 << 20
-#: Maximum number of characters of a topic's name.
+#: Maximum number of characters in the name of a topic.
 LONGEST_NAME = 200
 _SHAPE = 'write lines such as "sport: team game*", or JSON such as {"sport": ["team", "game*"]}'
 
 
 def seed_words(value: Any) -> SeedWords:
-    """Check seed words given as a Python object, which maps topic names to words.
+    """Check seed words that are given as a Python object, which maps topic names to words.
 
     Parameters
     ----------
@@ -179,7 +180,7 @@ def seed_words(value: Any) -> SeedWords:
         patterns: dict[Pattern, None] = {}
         for word in words:
             if isinstance(word, tuple | list) and len(word) == 2:
-                word = word[0]  # A run records each word as a pair (word, number).
+                word = word[0]  # a run records the pair (word, id)
             if hasattr(word, "__index__") and not isinstance(word, bool):
                 word = int(word)
             elif not isinstance(word, str) or not word.strip() or not word.isprintable():
@@ -195,7 +196,7 @@ def seed_words(value: Any) -> SeedWords:
 
 
 def read_seed_words(path: str) -> SeedWords:
-    """Read a file of seed words: JSON, or lines such as 'sport: team game*'.
+    """Read a file of seed words, in JSON or in lines such as 'sport: team game*'.
 
     Raises
     ------
@@ -229,7 +230,7 @@ def read_seed_words(path: str) -> SeedWords:
         raise CorpusError(f"{error}; {_SHAPE}", path) from None
 
 
-#: Options for seed words, for models with topics that are distributions over words.
+#: Options for seed words of models in which a topic is a distribution over words.
 SEEDS: dict[str, Option] = {
     "seed-words": Option(
         str,
