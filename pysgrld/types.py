@@ -187,7 +187,7 @@ class Condition(Enum):
     COUNT = "from 0 to 2^53"
     INDEX = "from -1 to 2^31"
     SHARE = "from 0 to 1"
-    PRIOR = "positive in float32, and so is the smallest value divided by the greatest"
+    PRIOR = "positive in float32, as is the ratio of the smallest to the greatest value"
     LOGARITHM = "from -10^6 to 10^6"
     ROWS_SUM_TO_1 = "not negative, and the sum of each row is 1"
     ROWS_UNIT_NORM = "the Euclidean norm of each row is 1"

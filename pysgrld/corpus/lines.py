@@ -166,7 +166,7 @@ class Lines(ExitStack):
             raise CorpusError(f"{error}; {error.advice}", self.label, self.line + 1) from None
 
     def blocks(self) -> Iterator[bytes]:
-        """Yield the whole content in blocks, none of which is empty."""
+        """Yield the whole content in non-empty blocks of bytes."""
         block, self._begun = self._begun, b""
         while block:
             yield block
@@ -319,7 +319,7 @@ def without_suffix(name: str, suffixes: tuple[str, ...]) -> str:
 def undecodable(encoding: str) -> str:
     """Return the error message for text that is invalid in the given encoding."""
     if encoding != UTF8:
-        return f"not {encoding} (choose another --encoding)"
+        return f"not valid {encoding}; choose another --encoding"
     return (
         "not UTF-8 (if the whole file has another encoding, give --encoding windows-1252 for "
         "Western text and Excel's CSV, windows-1251 for Cyrillic, gb18030 for Chinese, "
@@ -342,7 +342,7 @@ WINDOW = 2**31
 
 
 class DamagedStreamError(Exception):
-    """Error for a damaged compressed stream; `advice` says how the user can repair it."""
+    """Error for a damaged compressed stream; `advice` is a remedy for the user."""
 
     advice = "download or export the file again"
 

@@ -342,7 +342,9 @@ class Corpus:
         """
         names = [column.name for column in self.about.columns]
         if name not in names:
-            advice = f"its columns are {', '.join(names[:20])}" if names else "it has no columns"
+            advice = (
+                f"its columns are {', '.join(names[:20])}" if names else "the corpus has no columns"
+            )
             raise CorpusError(f"no column {name[:40]!r}; {advice}", self.path)
         return self.about.values(name, np.arange(self.documents))
 

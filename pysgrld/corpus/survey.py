@@ -148,7 +148,7 @@ def _report(
             beginning = " ".join(words[i] for i in beginnings[head].tolist())
             note = ""
             if len(large) > 1:
-                note = f", and {plural(len(large) - 1, 'other text')} are as frequent"
+                note = f", and copies of {plural(len(large) - 1, 'other text')} are frequent too"
             log(
                 f"{size:,} of {scope} {called} ('{beginning} ...'){note}; repeated texts "
                 "can form topics of their own; --drop-repeated keeps one copy of each",

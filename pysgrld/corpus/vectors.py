@@ -334,8 +334,8 @@ def members(path: Path) -> dict[str, tuple[int, int]]:
             for info in zipfile.ZipFile(file).infolist():
                 if info.compress_type != zipfile.ZIP_STORED:
                     raise ValueError("a member is compressed")
-                # The data of a member come after its local header and two fields, whose lengths are
-                # in the header.
+                # The data of a member come after its local header and two fields; the header has
+                # the lengths of these fields.
                 file.seek(info.header_offset + 26)
                 name, extra = struct.unpack("<HH", file.read(4))
                 start = info.header_offset + 30 + name + extra

@@ -163,14 +163,14 @@ def seed_words(value: Any) -> SeedWords:
     topics: dict[str, tuple[Pattern, ...]] = {}
     for item in items:
         if not isinstance(item, Sequence) or isinstance(item, str) or len(item) != 2:
-            raise UsageError(f"{item!r} is not a topic name with its words")
+            raise UsageError(f"{item!r} is not a pair of a topic name and a list of words")
         name, words = item[0], item[1]
         if not isinstance(name, str) or not name.strip() or not name.isprintable():
             raise UsageError(f"{name!r} is not a topic name")
         name = " ".join(name.split())
         if len(name) > LONGEST_NAME:
             raise UsageError(
-                f"the name {name[:20]}... has {len(name):,} characters; the maximum is "
+                f"the topic name {name[:20]}... has {len(name):,} characters; the maximum is "
                 f"{LONGEST_NAME}"
             )
         if name in topics:

@@ -202,7 +202,7 @@ TEXT = Format(
     shared=(".txt", ".text"),
     encoded=True,
 )
-#: Plain text of which the whole file is one document, as in a folder of texts.
+#: Plain text in which the whole file is one document, as in a folder of texts.
 FILE_OF_TEXT = TEXT._replace(reader="plain_text.all_of", whole=True)
 
 #: All formats, in the order in which they are tested; the first match decides. Formats with an

@@ -327,7 +327,7 @@ def _explain_entry(line: bytes, last: int, header: _Header, form: int) -> str:
     if not fields:
         return "there is a blank line between the entries; remove it"
     if len(fields) != len(names):
-        return f"{quoted(line)} is not an entry: {entry}"
+        return f"{quoted(line)} is not an entry, which is: {entry}"
     limits = (header.documents, header.words)
     for name, field, limit in zip(names[:2], fields, limits, strict=False):
         if not field.isdigit():
@@ -340,7 +340,7 @@ def _explain_entry(line: bytes, last: int, header: _Header, form: int) -> str:
         return reason
     if int(fields[0]) < last:
         return f"document {int(fields[0])} follows document {last}; sort the file by document"
-    return f"{quoted(line)} is not an entry: {entry}"
+    return f"{quoted(line)} is not an entry, which is: {entry}"
 
 
 # ---- LDA-C and SVMlight: one document per line, as pairs id:count
@@ -463,7 +463,7 @@ def _explain_ldac(line: bytes, first: int, last: int) -> str:
             return reason
     if int(fields[0]) != len(fields) - 1:
         return f"the line declares {plural(int(fields[0]), 'pair')}, but has {len(fields) - 1}"
-    return f"{quoted(line)} is not a line of LDA-C: N id:count ..."
+    return f"{quoted(line)} is not a line of LDA-C, which is: N id:count ..."
 
 
 def _explain_svmlight(line: bytes, first: int, last: int) -> str:
@@ -488,7 +488,7 @@ def _explain_svmlight(line: bytes, first: int, last: int) -> str:
             )
         if reason := _wrong_id(word, first, last) or wrong_count(count, False):
             return reason
-    return f"{quoted(line)} is not a line of SVMlight: label id:count ..."
+    return f"{quoted(line)} is not a line of SVMlight, which is: label id:count ..."
 
 
 def _wrong_id(field: bytes, first: int, last: int) -> str:

@@ -42,7 +42,7 @@ _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _REASONS = {
     "expected after": "text follows a closing quotation mark",
     "unexpected end": "a quotation mark is never closed",
-    "new-line": "there is a carriage return within a line",
+    "new-line": "a carriage return is not followed by a newline; end each line with a newline",
 }
 
 

@@ -298,7 +298,8 @@ def pdf(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
             if size > options.max_line:
                 raise BadDocument(
                     "line too long",
-                    f"the text has more than {options.max_line} bytes (--set max-line)",
+                    f"the text has more than {options.max_line} bytes; allow more with "
+                    "--set max-line=SIZE",
                 )
     except (BadDocument, MemoryError):
         raise

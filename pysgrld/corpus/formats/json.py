@@ -105,7 +105,8 @@ def _read_elements(source: Lines, context: Context, what: str) -> Iterator[Texts
         try:
             if length > limit:
                 raise BadDocument(
-                    "line too long", f"the object has more than {limit} bytes (--set max-line)"
+                    "line too long",
+                    f"the object has more than {limit} bytes; allow more with --set max-line=SIZE",
                 )
             name = (context.wanted.text or ("",))[0]
             tokens = isinstance(value, list) and all(isinstance(token, str) for token in value)
@@ -131,7 +132,7 @@ def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
         If the record is not an object, has none of the fields, or a field is not a text.
     """
     if not isinstance(value, dict):
-        raise BadDocument("not an object", "JSON, but not an object with fields")
+        raise BadDocument("not an object", 'not an object with fields, such as {"text": "..."}')
     if fields is None:
         return b""
     # This is enough for most records.

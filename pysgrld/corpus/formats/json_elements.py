@@ -244,7 +244,10 @@ class Elements:
                 raise self.fault("not JSON: a number is too long") from None
             held = len(self.ready) - self.at
             if held > self.limit:
-                raise self.fault(f"the element has more than {self.limit} bytes (--set max-line)")
+                raise self.fault(
+                    f"the element has more than {self.limit} bytes; allow more with "
+                    "--set max-line=SIZE"
+                )
             self.more(held)  # The amount of data is doubled, so that few attempts are needed.
 
     def character(self) -> str:

@@ -66,7 +66,8 @@ def _messages(context: Context, source: Lines) -> Iterator[Numbered]:
     def parsed() -> dict[str, Any] | BadDocument:
         if size > limit:
             return BadDocument(
-                "line too long", f"the message has more than {limit} bytes (--set max-line)"
+                "line too long",
+                f"the message has more than {limit} bytes; allow more with --set max-line=SIZE",
             )
         try:
             return message(_ESCAPED.sub(rb"\1", b"".join(lines)), context.options)

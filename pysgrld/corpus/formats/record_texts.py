@@ -75,7 +75,8 @@ def texts_of(
             )
             if len(text) > limit:
                 raise BadDocument(
-                    "line too long", f"the text has more than {limit} bytes (--set max-line)"
+                    "line too long",
+                    f"the text has more than {limit} bytes; allow more with --set max-line=SIZE",
                 )
             batch.add(text, fields, number)
         except BadDocument as bad:

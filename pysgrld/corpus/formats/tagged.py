@@ -156,8 +156,8 @@ def _works(source: Lines, context: Context, tags: _Tags) -> Iterator[Numbered]:
         size += len(line)
         if size > limit:
             raise CorpusError(
-                f"a work has more than {limit} bytes (--set max-line), too many for a list in "
-                f"the format {tags.what}",
+                f"a work has more than {limit} bytes; export the {tags.what} list again, or allow "
+                "more with --set max-line=SIZE",
                 source.label,
                 line_number,
             )
