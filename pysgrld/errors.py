@@ -221,11 +221,11 @@ def _leave(*_: object) -> None:
 class Severity(StrEnum):
     """Severity of a message, which decides whether the message is printed."""
 
-    #: printed only with ``--verbose``
+    #: Messages that are printed only with ``--verbose``.
     DETAIL = "detail"
-    #: printed unless ``--quiet`` is given
+    #: Messages that are not printed with ``--quiet``.
     NOTE = "note"
-    #: always printed
+    #: Messages that are always printed.
     WARNING = "warning"
 
 
@@ -244,7 +244,7 @@ class Log(Protocol):
 
 
 def no_log(text: str, severity: Severity = Severity.NOTE, /) -> None:
-    """Ignore a message; a `Log` for callers that print nothing.
+    """Ignore a message, as the `Log` of callers that print nothing.
 
     Parameters
     ----------

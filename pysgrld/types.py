@@ -128,7 +128,7 @@ class WordTotals(NamedTuple):
 
     @property
     def repetition(self) -> Doubles:
-        """For each word, the mean count in the document of a random token of the word, (V,).
+        """Mean count of each word in its documents, weighted by these counts, (V,), at least 1.
 
         It equals `squares` divided by `occurrences`.
         """
@@ -208,7 +208,7 @@ def is_prior(values: Array) -> bool:
     """
     least, most = float(values.min()), float(values.max())
     tiny, huge = np.finfo(np.float32).tiny, np.finfo(np.float32).max
-    # False if a value is NaN
+    # The comparisons are False for NaN.
     return bool(tiny <= least and most <= huge and least >= tiny * most)
 
 
@@ -306,9 +306,9 @@ def noise_inflation(h: float, documents: int, minibatch: int) -> float:
     return 1.0 + math.tanh(h / 2) * documents / minibatch
 
 
-#: `GIVEN_COUNTS`: approximate ratio of two variances of the topics: given the counts, and of the
-#: posterior. `QUIET`: noise inflation up to which the variance of samples is that of the posterior
-#: (docs/choosing-a-sampler.md, "What the draws are of").
+#: `GIVEN_COUNTS`: approximate variance of the topics given the counts, divided by their posterior
+#: variance. `QUIET`: noise inflation up to which the variance of samples is about the posterior
+#: variance (docs/choosing-a-sampler.md, "What the draws are of").
 GIVEN_COUNTS, QUIET = 2 / 3, 1.5
 
 

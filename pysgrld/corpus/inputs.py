@@ -196,7 +196,7 @@ def vocabulary_beside(path: Path) -> Path | None:
     for end in range(len(parts), 0, -1):
         for suffix in ("", *COMPRESSED):
             vocabulary = path.parent / f"vocab.{'.'.join(parts[:end])}.txt{suffix}"
-            # With None, a name that is too long for the system counts as missing.
+            # With None, `is_file` returns False for a name that is too long.
             if is_file(vocabulary, None):
                 return vocabulary
     every = [p for s in ("", *COMPRESSED) for p in path.parent.glob(f"vocab.*.txt{s}")]
@@ -269,7 +269,7 @@ def texts_of_folder(folder: Path) -> Folder:
     CorpusError
         If the folder is a run.
     """
-    from pysgrld.corpus.formats import slack  # needed for folders only
+    from pysgrld.corpus.formats import slack  # Only folders need this import.
 
     def refuse(error: OSError) -> None:
         raise MissingInputError(f"{error.filename}: cannot be read: {error.strerror}") from None

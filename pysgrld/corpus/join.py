@@ -41,7 +41,7 @@ def join(
     of_first: Int64s | None = None,
     renamed: Mapping[str, str] | None = None,
 ) -> Corpus:
-    """Join corpora in the given order to one corpus, with the vocabulary of the last corpus.
+    """Join corpora in the given order into one corpus, with the vocabulary of the last corpus.
 
     If the texts exceed the limit of ``--keep-text``, a uniform sample of all texts is kept.
 

@@ -232,7 +232,11 @@ class Lexicon:
         indptr, indices, counts, words, ends, bad, _ = step.words
         for position, reason in bad:
             label, line = texts.where(position)
-            message = "a NUL" if reason == "NUL" else undecodable(self.options.encoding)
+            message = (
+                "the text has a NUL character"
+                if reason == "NUL"
+                else undecodable(self.options.encoding)
+            )
             self.bad(reason, message, label, line)
         remaining: Int64s | None = None
         if bad and not self.keep_empty:

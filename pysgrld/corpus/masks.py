@@ -20,8 +20,8 @@ _MASKS = {
     rb"(?![A-Za-z\x80-\xff])",
 }
 _MASKED = tuple((kind, deferred(pattern)) for kind, pattern in _MASKS.items())
-#: `_WORD`: pattern of a word between blanks. `_SIGN`: pattern of some characters; every removed
-#: part contains at least one of them.
+#: `_WORD`: pattern of a word between blanks. `_SIGN`: pattern of digits and slashes; only words
+#: with one of them are searched for parts to remove.
 _WORD, _SIGN = deferred(rb"\S+"), deferred(rb"[\d/\\]")
 #: For each kind of removed part: its name in log messages, in the singular and in the plural.
 CALLED = {

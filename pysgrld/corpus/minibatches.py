@@ -295,7 +295,7 @@ class OnePass:
 
     @property
     def per_epoch(self) -> int:
-        """Number of minibatches that have D documents together."""
+        """Number of minibatches that together have D documents."""
         return -(-self.documents // self.size)
 
     def minibatch(self, t: int) -> Minibatch | None:

@@ -251,7 +251,7 @@ class CorpusOptions:
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Self:
-        """Create options from a mapping by command-line names; None stands for the default."""
+        """Create options from a mapping of command-line names to values; None is the default."""
         named = {f.name: values.get(f.name.replace("_", "-")) for f in fields(cls)}
         if named["phrases"] is not None:
             named["phrases"] = tuple(named["phrases"])
@@ -264,7 +264,7 @@ class CorpusOptions:
         given: Mapping[str, Any],
         usual: Container[str] = frozenset(),
     ) -> CorpusOptions:
-        """Return options that read new documents as the documents of a corpus were read.
+        """Return options for reading new documents in the same way as an earlier corpus.
 
         Options given by the user take precedence over the record, and the record over defaults.
 
@@ -280,7 +280,7 @@ class CorpusOptions:
         recorded_values = {
             name: recorded[name] for name in _AS_READ if recorded.get(name) is not None
         }
-        # Such a record was written by an older version, in which links counted as words.
+        # Records without "keep-links" are from older versions, in which links counted as words.
         if "token-pattern" in recorded and KEEP_LINKS not in recorded:
             recorded_values[KEEP_LINKS] = True
         if is_built_pattern(recorded_values.get("token-pattern")):

@@ -290,7 +290,7 @@ def _name(number: int, n_shards: int) -> str:
 
 
 def merge(place: Path, listener: Listener) -> Corpus:
-    """Merge all shards to the corpus that a single process would have built.
+    """Merge all shards into the corpus that a single process would have built.
 
     If the texts exceed the limit of ``--keep-text``, a uniform sample of them is kept, which differs
     from the sample that a single process would keep. The shards are not removed.

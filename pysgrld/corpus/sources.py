@@ -96,7 +96,7 @@ def files_of(folder: Path) -> list[Path]:
 
 
 def contents(provenance: Mapping[str, Any]) -> set[str]:
-    """Return the set of the SHA-256 of each input file that a corpus records.
+    """Return the SHA-256 digests of all input files that a corpus records.
 
     Parameters
     ----------

@@ -467,7 +467,7 @@ class _Input:
                     "the folder has files of counts (docword.*); give the names of the files", path
                 )
             self.notes += map(Message, remarks)
-            from pysgrld.corpus.formats import slack  # needed for folders only
+            from pysgrld.corpus.formats import slack  # Only folders need this import.
 
             self.folder = path
             self.slack = slack.export_in(path)
@@ -492,7 +492,7 @@ class _Input:
         return Lines(path, options.max_line, self._size, self.threads, options.max_input, encoding)
 
     def _read_in_folder(self, source: Lines) -> Extract | Iterator[Texts]:
-        """Read a file of a folder: return a function if it is one document, else its documents.
+        """Return a function that reads a file with one document, or the documents of another file.
 
         Raises
         ------

@@ -168,7 +168,7 @@ def likeliest(words: Sequence[str], tokens: Int64s) -> tuple[str, float, float] 
 
 
 def warned_of_language(words: Sequence[str], tokens: Int64s) -> str | None:
-    """Return a warning if a text in another language loses only English stop words."""
+    """Return a warning if only English stop words are removed from a text in another language."""
     if (likely := likeliest(words, tokens)) is None:
         return None
     language, share, english = likely
@@ -180,7 +180,7 @@ def warned_of_language(words: Sequence[str], tokens: Int64s) -> str | None:
 
 
 def _scripts(words: Sequence[str], tokens: Int64s) -> Counter[str]:
-    """Count the tokens in each script other than Latin; a script is named by its first letter."""
+    """Count the tokens in each script except Latin; the first letter of a token decides."""
     shares = Counter[str]()
     for word, count in zip(words, tokens.tolist(), strict=True):
         if word > "\u0370":  # the first letter is not Latin
@@ -189,7 +189,7 @@ def _scripts(words: Sequence[str], tokens: Int64s) -> Counter[str]:
 
 
 def warned_of_letters(words: Sequence[str], tokens: Int64s) -> str | None:
-    """Return a warning if a text with many non-Latin letters loses only English stop words.
+    """Return a warning if only English stop words are removed from a text in non-Latin letters.
 
     Parameters
     ----------

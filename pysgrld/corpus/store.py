@@ -239,7 +239,7 @@ class Corpus:
         CorpusError
             If a file with these details is missing or was changed.
         """
-        from pysgrld.corpus.about.stored import About  # slow import
+        from pysgrld.corpus.about.stored import About  # This import is slow.
 
         read = self._provenance.get("documents_read")
         # For a sample, no number is recorded, because a sample omits no document.

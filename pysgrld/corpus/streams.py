@@ -130,7 +130,7 @@ def _matched(
 
 
 class SinglePassCorpus:
-    """Corpus that is read in one pass: the first documents are stored, later ones only yielded.
+    """Corpus that is read in one pass; it stores its first documents, and yields the others.
 
     The first ``head`` documents become a stored corpus, from which the vocabulary is built. Other
     words of later documents are ignored. Documents without a word of the vocabulary are left out.

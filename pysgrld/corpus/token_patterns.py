@@ -94,7 +94,7 @@ class TokenPattern:
 
 
 class Matching:
-    """Tokeniser for `count_words`, with a method `findall` as compiled patterns have it."""
+    """Tokeniser that `count_words` calls like a compiled pattern, by the method `findall`."""
 
     def __init__(self, process: _Process) -> None:
         self._process, self._documents = process, 0
@@ -129,7 +129,7 @@ class _Process:
         self._send(pattern)
 
     def findall(self, text: str, until: float) -> list[str] | None:
-        """Return the tokens of a text; when the time ``until`` has come, end the process."""
+        """Return the tokens of a text; at the time ``until``, end the process and return None."""
         self._send(text)
         data = self._receive(8, until)
         data = None if data is None else self._receive(int.from_bytes(data, "little"), until)

@@ -263,7 +263,7 @@ class Rules(NamedTuple):
 
     @classmethod
     def of(cls, options: CorpusOptions, built: bool) -> Rules:
-        """Create the rules from options; the defaults depend on whether the vocabulary is built."""
+        """Create the rules from options; unless ``built``, the defaults remove no words."""
         default = _BUILT if built else _GIVEN
         if built and options.cuts:
             lists = (default.stop_words, SEGMENTERS[options.cuts].stop_words)

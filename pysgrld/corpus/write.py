@@ -235,7 +235,7 @@ class WorkFolder:
     def writer(self, name: str, record: dict[str, Any] | None = None) -> Writer:
         """Return a writer of arrays, which continues from a state of `flush` if one is given."""
         if record is None and (self.folder / name).exists():
-            shutil.rmtree(self.folder / name)  # left by an interrupted second pass
+            shutil.rmtree(self.folder / name)  # The folder is left from an interrupted second pass.
         return Writer(self.folder / name, record)
 
     def commit(self, folder: Path) -> None:
@@ -278,7 +278,7 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
             keep = {MARKER, _NOTE, _WORDS, ABOUT, "read", "corpus"}
             if work.record is None and (identity is not None or not note.is_file()):
                 keep = {MARKER}  # without a record, no reading resumes from the other files
-            for leftover in place.iterdir():  # left by killed processes
+            for leftover in place.iterdir():  # Remove files of killed processes.
                 if leftover.name not in keep:
                     shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
             work.folder.mkdir(exist_ok=True)
@@ -363,7 +363,7 @@ def _hold(place: Path) -> int:
                 raise not_ours from None
             raise
         try:
-            flock(handle)  # has no effect on a file system without locks
+            flock(handle)  # `flock` has no effect on a file system without locks.
             if is_same(place, handle):
                 names = {path.name for path in place.iterdir()}
                 if not names:

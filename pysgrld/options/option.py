@@ -1,4 +1,4 @@
-"""Classes for the definition of an option, for a run's options, and for the corpus they depend on.
+"""Classes for definitions of options, for the options of a run, and for facts about its corpus.
 
 No NumPy here: help must be instant.
 """
@@ -232,7 +232,7 @@ class Resolved(LoopOptions):
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any], settings: Any = None) -> Self:
-        """Create the options of a run from a mapping by option names.
+        """Create the options of a run from a mapping of option names to values.
 
         Parameters
         ----------

@@ -371,7 +371,7 @@ METHODS_OF_PEERS = {
 
 
 def parse_model(*names: str) -> Callable[[str], str]:
-    """Return a parser of sgmc's model names; for another tool's model its error gives advice.
+    """Return a parser of model names; its error gives advice for the models of other tools.
 
     Parameters
     ----------

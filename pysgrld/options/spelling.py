@@ -1,4 +1,4 @@
-"""Spelling of words: Unicode normal form C, case-folded, without invisible characters.
+"""Spelling of words in normal form C, case-folded and without invisible characters.
 
 A word begins with a letter, a digit or an underscore. Combining marks after such a character belong
 to the word. This module applies the rule with Python's Unicode tables. `cpp/text` applies the same

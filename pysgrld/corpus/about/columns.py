@@ -84,7 +84,7 @@ class SpelledColumn(NamedTuple):
 
 
 class GrowingColumn:
-    """Column in temporary files that grows; values are stored as texts, as written in the input.
+    """Growing column in temporary files; values are stored as texts, as written in the input.
 
     Missing values after the last present value are not stored.
 
@@ -105,7 +105,7 @@ class GrowingColumn:
         self.text = GrowingFile(folder / f"{stem}.text", "u1", text)
 
     def append(self, values: Sequence[Any], typed: bool, before: int) -> None:
-        """Append values of consecutive documents (None if missing), from number ``before`` on."""
+        """Append values of consecutive documents (None if missing), from document ``before`` on."""
         self._pad(before)
         tags, lengths, data = spelled_values(
             values, STRING if typed else CELL, INTEGER, REAL, lambda value: spelled(value, typed)

@@ -33,7 +33,7 @@ class FieldError(Exception):
 
 
 def too_many_columns() -> CorpusError:
-    """Return the error that documents together have more than `MOST` columns."""
+    """Return the error for documents that have more than `MOST` columns in all."""
     return CorpusError(
         f"the documents have more than {MOST} columns, too many to keep all; name the columns to "
         "keep"
@@ -506,7 +506,7 @@ class NamedDocuments:
             yield put(block, values, ids.__getitem__)
 
     def names(self, number: int) -> list[Named]:
-        """Pop the ids and fields of the next `number` documents from the queue of all yielded."""
+        """Pop ids and fields of the next `number` documents from the queue of yielded documents."""
         return [self._waiting.popleft() for _ in range(number)]
 
 

@@ -29,7 +29,7 @@ _FLAGS = {b"true": 1, b"false": 0}
 
 
 def spelled(value: Any, typed: bool) -> tuple[int, bytes]:
-    """Return the type tag of a value, and the value as UTF-8 text; NaN and "" are missing.
+    """Return the type tag of a value, and the value as UTF-8 text; NaN and "" count as missing.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def microseconds(value: bytes) -> int | None:
     int or None
         Microseconds, or None for text that is no such date.
     """
-    # most values are in this format; parsing it is fast
+    # Most times are in this format, which is parsed fast.
     if (moment := iso_time(value)) is not None:
         return int(moment)
     if _MONTH.fullmatch(value):

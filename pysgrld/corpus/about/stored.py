@@ -200,7 +200,7 @@ class About:
         ]
 
     def files_named(self, names: Iterable[str]) -> set[str]:
-        """Return the names in ``names`` that are names of files with documents of this corpus."""
+        """Return the subset of ``names`` that name files with documents of this corpus."""
         name_set = set(names)
         if DOCUMENTS not in self.parts:
             return set()
@@ -213,7 +213,7 @@ class About:
         }
 
     def pieces(self, rows: npt.ArrayLike) -> Int64s:
-        """Return each document's number among the pieces of a long document, else 0."""
+        """Return each document's number as a piece of a long document, or 0 for whole documents."""
         rows = self._rows(rows)
         if "origin-piece.npy" not in self._members.get(DOCUMENTS, ()):
             return np.zeros(len(rows), np.int64)
@@ -362,7 +362,7 @@ class About:
 
     @contextlib.contextmanager
     def _believed(self, name: str) -> Iterator[None]:
-        """Convert errors in a ``with`` block to a `CorpusError` that an archive was changed."""
+        """Convert errors in a ``with`` block to a `CorpusError` about a changed archive."""
         try:
             yield
         except (ValueError, EOFError, KeyError, TypeError, FileNotFoundError):

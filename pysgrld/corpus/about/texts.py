@@ -232,7 +232,7 @@ class TextWriter:
         }
 
     def noted(self) -> None:
-        """Remove old files; called after the state that `flush` returned was recorded."""
+        """Remove old files, after the caller has recorded the state that `flush` returned."""
         for path in self.folder.glob("text-*"):
             if not path.name.startswith(f"text-{self.halved}-"):
                 path.unlink()

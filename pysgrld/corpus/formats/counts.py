@@ -46,7 +46,7 @@ def find_words(
     documents: int | None = None,
     line: int | None = None,
 ) -> tuple[tuple[str, ...] | None, str]:
-    """Read the words of a file of counts, from the file of ``--vocab`` or a file in its folder.
+    """Read the words of a file of counts from the file of ``--vocab``, or from a file next to it.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def not_transposed(context: Context, source: Lines) -> None:
 
 
 def refuse_line(reason: str, message: str, path: str, line: int | None) -> None:
-    """Raise the error that a file of counts has a line above the maximum length."""
+    """Raise the error for a line of a file of counts that exceeds the maximum length."""
     raise CorpusError(f"{message}: this is not a file of counts", path, line)
 
 

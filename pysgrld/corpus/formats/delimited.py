@@ -155,7 +155,7 @@ class _RecordLines:
         self.record, self.starts, self.size = [], [], 0
 
     def plain(self, delimiter: str, *, quoted: bool) -> list[list[str]]:
-        """Return the next records, while each is one line with as many fields as the header."""
+        """Return the next records that are single lines with as many fields as the header."""
         if self.fields is None or self.fields < 2 or not delimiter.isascii():
             return []
         records: list[list[str]]

@@ -46,7 +46,7 @@ PORTION = 2**18
 
 
 def read(source: Lines, context: Context) -> CountedDocuments:
-    """Check the size of the matrix, and read the words; return its rows as word counts."""
+    """Check the size of the matrix, and read its words; return the documents as word counts."""
     with _opened(source) as archive:
         form, documents, words = _form(archive)
         size, limit = (

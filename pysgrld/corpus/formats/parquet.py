@@ -22,9 +22,9 @@ _MAGIC, _ARROW_FILE = b"PAR1", b"ARROW1"
 
 #: Number of rows that are read at a time.
 TOGETHER = 256
-#: Maximum size in bytes of the texts of a file if the setting max-input is not set; if `RATIO`
-#: times the size of the text columns is more, then this. Without a limit, a small file could fill
-#: the memory: its dictionary may repeat a long text in each row.
+#: Without the setting max-input, the texts of a file may have `REPEATED` bytes, or `RATIO` times
+#: the size of the text columns if that is more. Without this limit, a small file could fill the
+#: memory: its dictionary may repeat a long text in each row.
 REPEATED = 2**30
 #: `_CODE`: maximum size in bytes of an index into a dictionary. `_HEADS`: maximum size in bytes of
 #: the page headers of a column.
