@@ -16,7 +16,7 @@ from pysgrld.options.parse import choice
 
 _SETTLED = "without it, training ends when held-out perplexity has converged"
 _RUN = "the run's folder is the model"
-_WITH_TEXTS = "it needs the documents as an argument"
+_WITH_TEXTS = "pass the documents as an argument"
 _COUNTED = "sgmc counts words and uses no embeddings"
 
 
