@@ -28,6 +28,7 @@ class Position(NamedTuple):
     tokens_per_second, step_size, score : float
         The score is NaN before the first posterior sample.
     train_seconds : float
+        Estimate for all iterations done, if another process did some of them.
     kind : str
         Name of the score (`pysgrld.models.table.scores`).
     unit : str
@@ -43,6 +44,19 @@ class Position(NamedTuple):
     train_seconds: float
     kind: str
     unit: str = "iteration"
+
+
+def seconds_from_start(seconds: float, first: int, done: int) -> float:
+    """Estimate the seconds of all iterations done, from those that this process did.
+
+    Parameters
+    ----------
+    seconds : float
+        Seconds of this process for its iterations.
+    first, done : int
+        Iterations that were done before this process, and until now.
+    """
+    return seconds * done / (done - first) if done > first else seconds
 
 
 class Reporter(Listener, Protocol):

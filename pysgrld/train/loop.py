@@ -39,7 +39,7 @@ from pysgrld.run.signals import AwakeClock
 from pysgrld.train.begin import begin, begin_refinement
 from pysgrld.train.decide import Clock, Flags, Order, decide
 from pysgrld.train.due import Every, first_checkpoint_seconds
-from pysgrld.train.events import Ending, Position, Reporter
+from pysgrld.train.events import Ending, Position, Reporter, seconds_from_start
 from pysgrld.train.first_topics import first_topics
 from pysgrld.train.prepare import Prepared
 from pysgrld.train.ranks_together import (
@@ -445,7 +445,7 @@ class Training:
                         visits / took,
                         0.0,
                         stage.posterior.score,
-                        took,
+                        seconds_from_start(took, first, stage.sweep),
                         self.score.name,
                         unit="replicate" if replicates else "Gibbs sweep",
                     )

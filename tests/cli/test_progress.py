@@ -9,7 +9,7 @@ import pytest
 from pysgrld.cli import progress
 from pysgrld.cli.progress import Screen, evaluation_line
 from pysgrld.corpus.reading import ReadingProgress
-from pysgrld.train.events import Position
+from pysgrld.train.events import Position, seconds_from_start
 
 pytestmark = pytest.mark.cli
 
@@ -53,6 +53,18 @@ def test_a_position_line_tells_what_is_left(clock, capsys):
     assert capsys.readouterr().err == (
         "iteration 40 of 100, epoch 4.0, 1.5M tokens/s, step 0.25, perplexity 512.3, 0:30 left\n"
     )
+
+
+def test_sweeps_of_earlier_processes_do_not_count_for_the_speed(clock, capsys):
+    """Red with: the seconds of this process for all sweeps ("0:01 left" of 2:40)."""
+    seconds = seconds_from_start(2.0, 319, 320)
+    with Screen() as screen:
+        clock[0] = 7.0
+        screen.moved(
+            Position(320, 400, 4.0, 1e6, 0.0, 512.3, seconds, "perplexity", unit="Gibbs sweep")
+        )
+    assert "2:40 left" in capsys.readouterr().err
+    assert seconds_from_start(2.0, 0, 10) == seconds_from_start(2.0, 10, 10) == 2.0
 
 
 @pytest.mark.parametrize(("minibatch", "each"), [(5, "5 documents"), (9, "all documents")])

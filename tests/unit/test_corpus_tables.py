@@ -157,7 +157,7 @@ BAD = {
         "line too",
         51,
     ),
-    "open quote": ('1,"aa\n', "quotation mark is never closed", "not CSV", 1),
+    "open quote": ('1,"aa\n', "quotation mark is never closed (--set quote=none", "not CSV", 1),
 }
 
 

@@ -238,7 +238,7 @@ def _records(
             )
             advice = (
                 " (--set quote=none reads quotation marks as plain characters)"
-                if "quote" in str(reason)
+                if "quotation mark" in str(reason)
                 else ""
             )
             yield BadDocument("not CSV", f"not CSV: {reason}{advice}"), first
