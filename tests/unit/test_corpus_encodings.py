@@ -57,7 +57,7 @@ def test_text_whose_bytes_are_in_no_known_order_is_a_bad_document(tmp_path, enco
     """Red with: the decoder's error let through (an internal error)."""
     path = tmp_path / "x.txt"
     path.write_bytes("bread wine bread wine\n".encode(f"{encoding}-le") * 9)
-    with pytest.raises(CorpusError, match=f"not {encoding}"):
+    with pytest.raises(CorpusError, match=f"not valid {encoding}"):
         open_corpus([str(path)], CorpusOptions(encoding=encoding), store=tmp_path / "s")
 
 

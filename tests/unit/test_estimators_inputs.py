@@ -90,7 +90,7 @@ def test_an_empty_text_keeps_its_label():
         (lambda: LDA(2).fit([*TEXTS, "a \0 b"]), r"^X\[5\]: the text has a NUL character$"),
         (lambda: LDA(2).fit(["\ud800", *TEXTS]), r"^X\[0\]: .*surrogate"),
         (lambda: LDA(2).fit("a text"), "give a list of texts, or"),
-        (lambda: LDA(2).fit([["a", b"text"]]), "give a list of texts, or"),
+        (lambda: LDA(2).fit([["a", b"text"]]), "which is not a token"),
         (
             lambda: LDA(2, warm_up=0, **QUICK).fit(np.eye(3)).transform(TEXTS),
             "^X has texts, but the model knows no words; fit the model to",
