@@ -158,6 +158,7 @@ LINES = {
     "corpus sample --out": ("corpus", "sample", "gone", "-n", "5", "-o", PATH),
     "reproduce": ("reproduce", "sam-20news", "--quick", "--no-pictures"),
     "reproduce --out": ("reproduce", "sgrld-fig1", "--rows", "gone", "--no-pictures", "-o", PATH),
+    "plan": ("plan", "texts.csv", "--documents", "1000", "-k", "2"),
     "plan corpus": ("plan", PATH),
     "slurm": ("slurm", "--time", "1h", "train", "texts.csv"),
     "slurm command_line": ("slurm", "--time", "1h", "train", PATH, "--vocab", PATH),

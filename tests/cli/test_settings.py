@@ -65,7 +65,7 @@ def test_every_command_lists_the_settings_that_it_takes():
     leaves += [c for group in commands for c in getattr(group, "commands", {}).values()]
     taking = {command.name: command.settings for command in leaves if command.settings}
     assert {"train", "search", "plan", "build", "infer", "eval", "audit"} <= set(taking)
-    assert set(taking["plan"]) == {"samples"}
+    assert set(taking["plan"]) == {"samples", *taking["build"]}
     for command in leaves:
         has = any("--set" in param.opts for param in command.params)
         assert has == bool(command.settings), command.name

@@ -188,7 +188,7 @@ def test_the_scripts_of_a_plan_run_from_texts_to_proportions(cluster, tmp_path, 
         *("plan", "part-0.txt", "--documents", "1200", "-k", "3", "--minibatch", "200", "-q"),
         cwd=tmp_path,
     )
-    build, *steps = shown[shown.index("sgmc corpus build") :].splitlines()
+    build, *steps = [line for line in shown.splitlines() if line.startswith("sgmc ")]
     sgmc(cluster, *shlex.split(build)[1:], cwd=tmp_path)
     for step in steps:
         step = step.replace("FILES", "part-0.txt part-1.txt part-2.txt")
