@@ -89,7 +89,7 @@ function lineOf({ doc, start, end, topic, sure }, all) {
 }
 
 function itsDocuments(word, all) {
-  const found = all.map((content, doc) => [doc, content.words?.find(([w]) => w === word)]).filter(([, entry]) => entry).sort((a, b) => b[1][1] - a[1][1]).slice(0, 20);
+  const found = all.map((content, doc) => [doc, content.words?.find(([w]) => w === word)]).filter(([, entry]) => entry).sort((a, b) => b[1][1] - a[1][1]).slice(0, innerWidth > 620 ? 20 : 10);
   const row = ([doc, [, n, topic]]) => h("tr", rowHead(h("a.cut", { href: docAddress(doc) }, bdi(docTitle(doc)))), numeral(`${count(n)} ×`), h("td", byId.has(topic) && topicLink(byId.get(topic))));
   return card(`${capital(NOUNS)} that have it`, found.length ? `Of those on this page, the most uses first, and the ${TOPIC} that it most likely has there.` : `No ${NOUN} on this page has it.`, found.length > 0 && table("its-topics", null, found.map(row)));
 }
