@@ -220,7 +220,8 @@ class Estimator(ABC):
         names = getattr(self, "feature_names_in_", None)
         # If the model was loaded from a run, these are the run's options for reading texts.
         read = getattr(self, "_options", None)
-        how = {name: getattr(read, name, None) for name in ("token_pattern", "phrases", "segment")}
+        options = ("token_pattern", "phrases", "segment", "mask", "keep_links")
+        how = {name: getattr(read, name, None) for name in options}
         words = None if names is None else names.tolist()
         threads = jobs(self.n_jobs)
         other_names = column_names(X)

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from pysgrld import LDA, SAM, DeepLDA, DPMixture
+from pysgrld.cli import main
 from pysgrld.errors import NotFittedError, UnknownWordsWarning, UsageError
 from pysgrld.estimators.notebook import Panel, picture
 from pysgrld.estimators.words import bags_in, names_in, new_documents, tokens_in
@@ -402,3 +403,19 @@ def test_tokens_that_differ_in_capitals_alone_are_told():
     with pytest.raises(UsageError, match="including capital letters"):
         LDA(2, **QUICK).fit(TOKENS, vocabulary=[word.upper() for word in WORDS])
     assert np.isfinite(fitted.transform([[], [WORDS[0]]])).all()
+
+
+def test_a_loaded_run_masks_texts_as_the_command_did(tmp_path):
+    """Red with: paths of further texts that count as words, although the run has none."""
+    words = [f"{a}{b}" for a in ("disk", "host", "user") for b in ("fail", "open", "lost")]
+    lines = [" ".join(words[(i * j) % 9] for j in range(12)) for i in range(1, 80)]
+    (tmp_path / "log.txt").write_text("\n".join(lines))
+    command = ["train", str(tmp_path / "log.txt"), "--mask", "-k", "2", "--iterations", "60"]
+    command += ["--exact-sweeps", "0", "--max-df", "1.0", "-q", "--out", str(tmp_path / "run")]
+    with pytest.raises(SystemExit) as ended:
+        main(command)
+    assert not ended.value.code
+    plain, with_path = LDA.load(tmp_path / "run").transform(
+        ["diskfail hostopen", "diskfail hostopen /var/userlost/diskopen"]
+    )
+    np.testing.assert_array_equal(plain, with_path)
