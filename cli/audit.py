@@ -11,7 +11,16 @@ import click
 from pysgrld.errors import plural
 from pysgrld.options.parse import integer
 
-from .options import Described, as_json, given, options_of_training, plain, quiet, show_json
+from .options import (
+    Described,
+    as_json,
+    given,
+    options_of_training,
+    plain,
+    quiet,
+    show_json,
+    threads,
+)
 from .terminal import echo, fill, room, shortened, table
 from .values import files
 
@@ -49,6 +58,7 @@ Examples:
 @options_of_training("Corpus")
 @as_json
 @quiet
+@threads
 def command(
     corpus: tuple[str, ...],
     topics: str,
@@ -63,9 +73,10 @@ def command(
     """Test which topics of another program can be found again in CORPUS.
 
     Chains of LDA are trained on resampled documents; half of the chains start from the given topics.
-    A topic is real if most chains have it. A mixture is the mean of two topics that the chains keep
-    apart; a duplicate repeats another given topic. Nothing is written. FILE is a matrix in .npy,
-    MALLET's state, or a table with the columns topic, word and probability (or count).
+    A topic is real if more than half of the chains have it, and uncertain if at least a third do. A
+    mixture is the mean of two topics of the chains or of the file; a duplicate repeats another
+    topic. Nothing is written. FILE is a matrix in .npy, MALLET's state, or a table with the columns
+    topic, word and probability (or count).
     """
     import numpy as np
 
@@ -143,6 +154,9 @@ def _show(result: Audit, name: str, documents: int) -> None:
 def _words(topic: AuditedTopic) -> str:
     if topic.duplicate_of is not None:
         return f"repeats topic {topic.duplicate_of}: {' '.join(topic.words[:_PART])}"
+    if topic.mixture_of is not None:
+        pair = " and ".join(map(str, topic.mixture_of))
+        return f"mean of topics {pair}: {' '.join(topic.words[:_PART])}"
     if topic.parts:
         return "splits into " + " + ".join(" ".join(part[:_PART]) for part in topic.parts)
     return " ".join((topic.stable or topic.words)[:_WORDS])

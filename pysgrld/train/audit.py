@@ -2,7 +2,8 @@
 
 Each replicate draws as many documents as the corpus has, with replacement, and trains a chain on
 them. Half of the chains start from the audited topics, so that topics which the corpus supports
-remain; the other half start independently of them. A topic is called real if most chains have it.
+remain; the other half start independently of them. A topic is called real if most chains have it,
+and uncertain if at least a third of them do.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ FOUND = 0.5
 #: An audited topic is a mixture in a chain if the mean of two topics of the chain overlaps with it
 #: more than any single topic does, by at least this difference.
 _SECOND = 0.1
-#: A verdict requires that more than this fraction of the chains support it.
-_MOST = 0.5
+#: A verdict requires that more than this fraction of the chains support it. A topic that fewer chains
+#: have is uncertain, if at least the fraction `_SOME` of the chains have it.
+_MOST, _SOME = 0.5, 1 / 3
 #: Number of a chain's most similar topics that are tried as parts of a mixture.
 _PARTS = 4
 #: `TOP`: number of a topic's top words that are looked up in the matching topic of a chain.
@@ -37,7 +39,7 @@ TOP, _AMONG = 10, 20
 #: Part of the random seed, which makes the random numbers of an audit differ from all others.
 _SEED = 2027
 
-Verdict = Literal["real", "mixture", "duplicate", "background", "not found"]
+Verdict = Literal["real", "uncertain", "mixture", "duplicate", "background", "not found"]
 
 
 class AuditedTopic(NamedTuple):
@@ -47,8 +49,9 @@ class AuditedTopic(NamedTuple):
     ----------
     topic : int
         Number of the topic, from 0.
-    verdict : {"real", "mixture", "duplicate", "background", "not found"}
-        "mixture": the topic is near the mean of two topics of most chains. "duplicate": it is
+    verdict : {"real", "uncertain", "mixture", "duplicate", "background", "not found"}
+        "mixture": the topic is near the mean of two topics of most chains, or of two other audited
+        topics. "duplicate": it is
         similar to another audited topic that the chains match better. "background": it is as near
         to the word frequencies of the whole corpus as to any topic.
     found : int
@@ -62,6 +65,8 @@ class AuditedTopic(NamedTuple):
         most chains.
     parts : tuple of tuple of str
         Top words of the two topics that it mixes.
+    mixture_of : tuple of int or None
+        Numbers of the two audited topics that it mixes.
     duplicate_of : int or None
         Number of the topic that it duplicates.
     """
@@ -74,6 +79,7 @@ class AuditedTopic(NamedTuple):
     words: tuple[str, ...]
     stable: tuple[str, ...]
     parts: tuple[tuple[str, ...], ...]
+    mixture_of: tuple[int, int] | None
     duplicate_of: int | None
 
 
@@ -183,19 +189,26 @@ def _judged(
         better = [j for j in np.flatnonzero(between[k] >= SAME) if (means[j], -j) > (means[k], -k)]
         original = int(max(better, key=lambda j: between[k, j])) if better else None
         verdict: Verdict = "not found"
+        mixture_of = _mixed(foreign, k)
         nearest = float(np.mean([max(chain.one, chain.two) for chain in seen]))
         if likeness_to_usual[k] >= max(FOUND, nearest):
             verdict = "background"
         elif original is not None:
             verdict = "duplicate"
-        elif sum(mixed) > _MOST * len(drawn):
+        elif sum(mixed) > _MOST * len(drawn) or mixture_of is not None:
             verdict = "mixture"
         elif found > _MOST * len(drawn):
             verdict = "real"
+        elif found >= _SOME * len(drawn):
+            verdict = "uncertain"
         if verdict != "duplicate":
             original = None
         parts: tuple[tuple[str, ...], ...] = ()
-        if verdict == "mixture":
+        if verdict != "mixture":
+            mixture_of = None
+        elif mixture_of is not None:
+            parts = tuple(_named(firsts[j], vocabulary) for j in mixture_of)
+        else:
             chain = mixed.index(True)
             rows = drawn[chain][list(seen[chain].pair)]
             parts = tuple(_named(row, vocabulary) for row in top_words(rows.T, TOP))
@@ -215,6 +228,7 @@ def _judged(
                 _named(np.array(first), vocabulary),
                 _named(np.array(stable, np.int64), vocabulary),
                 parts,
+                mixture_of,
                 original,
             )
         )
@@ -222,12 +236,24 @@ def _judged(
 
 
 class _InChain(NamedTuple):
-    """Overlaps of an audited topic with the best topic and the best pair of topics of a chain."""
+    """Overlaps of a topic with the best topic, and with the mean of the best pair, of a chain."""
 
     best: int
     one: float
     two: float
     pair: tuple[int, int]
+
+
+def _mixed(foreign: Floats, k: int) -> tuple[int, int] | None:
+    """Return the two other audited topics whose mean is topic ``k``, or None if there are none."""
+    others = np.delete(np.arange(len(foreign)), k)
+    if len(others) < 2:
+        return None
+    seen = _in_chain(foreign[k], foreign[others])
+    if seen.two < max(SAME, seen.one + _SECOND):
+        return None
+    a, b = sorted(int(others[j]) for j in seen.pair)
+    return a, b
 
 
 def _in_chain(topic: Floats, topics: Floats) -> _InChain:

@@ -40,6 +40,28 @@ def test_topics_of_random_words_are_the_background():
     assert {t.verdict for t in _judged(flat, drawn, USUAL, WORDS)} == {"background"}
 
 
+def test_the_mean_of_two_given_topics_is_a_mixture_whatever_chains_have():
+    """Red with: chains that keep the mean as a topic, because they started from it."""
+    rng = np.random.default_rng(7)
+    real = topics(rng, 5)
+    given = np.concatenate((real, [(real[0] + real[3]) / 2]))
+    judged = _judged(given, [given, given, real, real], USUAL, WORDS)
+    assert [t.verdict for t in judged] == [*("real",) * 5, "mixture"]
+    assert judged[5].mixture_of == (0, 3)
+    assert [t.mixture_of for t in judged[:5]] == [None] * 5
+    assert judged[5].parts == (judged[0].words, judged[3].words)
+
+
+def test_a_topic_of_a_third_to_half_of_the_chains_is_uncertain():
+    """Red with: the verdict of random words for a topic that half of the chains have."""
+    rng = np.random.default_rng(4)
+    real, other = topics(rng, 3), topics(rng, 3)
+    for have, verdict in ((1, "not found"), (2, "uncertain"), (3, "uncertain"), (4, "real")):
+        drawn = [real] * have + [other] * (6 - have)
+        judged = _judged(real, drawn, USUAL, WORDS)
+        assert [(t.verdict, t.found) for t in judged] == [(verdict, have)] * 3
+
+
 def test_a_topic_of_a_minority_of_chains_is_not_found():
     rng = np.random.default_rng(4)
     real, other = topics(rng, 3), topics(rng, 3)
