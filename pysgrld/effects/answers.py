@@ -347,7 +347,7 @@ def estimate_effects(
     columns : mapping of str to sequence
         Values of the columns for all documents, including the cluster column; None if a value is
         missing.
-    sorting : Sorting
+    sorting : WordAllocation
     topics : (K,) int64
         The numbers of the topics.
     take : callable (rows)
@@ -386,7 +386,7 @@ def estimate_effects(
 
 
 def number_clusters(values: Sequence[Any], rows: Int64s) -> Int64s:
-    """Number the clusters of the given documents; a document without a value is its own cluster.
+    """Number the clusters of the given documents; documents without a value are single clusters.
 
     Parameters
     ----------

@@ -21,8 +21,8 @@ from pysgrld.types import Array, Documents, Doubles, Floats, Int64s
 #: `WEIGHTINGS`: number of bootstrap weightings of the documents. `_CELLS`: maximum number of
 #: values in one block.
 WEIGHTINGS, _CELLS = 400, 1 << 22
-#: Approximate maximum number of documents with separate bootstrap weights; if there are more
-#: documents, groups of documents have a common weight.
+#: Approximate maximum number of documents with separate bootstrap weights. If there are more
+#: documents, several documents form a group with a common weight.
 _UNITS = 20_000
 #: Number of documents processed in one block.
 _CACHED = 8_192
@@ -31,7 +31,7 @@ _SEED = 1981
 #: Minimum weight of a topic when words are allocated to topics, as a fraction of the weight 1/K.
 #: It keeps inactive topics from receiving the weight 0.
 _LEAST = 0.1
-#: A joint test leaves out combinations of coefficients with fewer degrees of freedom than this
+#: A joint test leaves out combinations of coefficients that have fewer degrees of freedom than this
 #: number.
 _FEWEST = 5.0
 #: A direction in the space of combinations is redundant if its singular value is below this
@@ -61,7 +61,7 @@ class WordAllocation(NamedTuple):
     def from_topics(
         cls, mean: Array, weights: Doubles | None, drawn: Iterable[Array]
     ) -> WordAllocation:
-        """Compute the allocation of words from the mean topics, and its corrections from the draws.
+        """Compute the word allocation from the mean topics, and its corrections from topic draws.
 
         Parameters
         ----------
@@ -123,8 +123,8 @@ class Regression:
         self._design: Doubles = np.asarray(np.linalg.solve(self._root.T, design.T).T, np.float64)
         self._units, self._topics = units, topics
         self._number = n if units is None else int(units.max()) + 1
-        # With very many documents, groups of documents have a common weight, which loses little
-        # accuracy.
+        # If there are very many documents, groups of documents have a common weight, which loses
+        # little accuracy.
         self._together = max(1, n // _UNITS) if units is None else 1
         self._rng = np.random.default_rng(_SEED)
         # In weighting 0, all weights are 1.
@@ -140,7 +140,7 @@ class Regression:
         return solution
 
     def add(self, begin: int, shares: Doubles) -> None:
-        """Add a chunk of shares, which starts at document ``begin``; chunks must come in order."""
+        """Add the shares of a chunk of documents from ``begin`` on; chunks must come in order."""
         p, together = self._design.shape[1], self._together
         size = together * max(64, _CELLS // max(p * self._topics, p * p, len(self._inner)))
         for first in range(0, len(shares), size):
@@ -188,7 +188,7 @@ class Regression:
         return solution
 
     def parts(self, places: Int64s, contrast: Doubles) -> tuple[Doubles, Doubles]:
-        """Return rows of the orthogonal design, (m, P), and each row's part of a contrast, (m,)."""
+        """Return rows of the orthogonal design, (m, P), and their products with a contrast."""
         rows: Doubles = self._design[places]
         return rows, rows @ self.to_orthogonal_basis(contrast)
 
@@ -203,7 +203,7 @@ class Regression:
         return self.freedom_along(self.to_orthogonal_basis(contrast))
 
     def freedom_along(self, way: Doubles) -> tuple[float, float]:
-        """Return the results of `freedom` for a contrast of `to_orthogonal_basis`."""
+        """Return the results of `freedom` for a contrast from `to_orthogonal_basis`."""
         n, p = self._number, self._design.shape[1]
         if self._units is None:  # Use blocks that fit into a processor's cache.
             size = _CACHED
@@ -232,7 +232,7 @@ class Fit:
     regression : Regression
         Regression to which all documents were added.
     back : (S, K, K) float64
-        `Sorting.back`.
+        `WordAllocation.back`.
 
     Attributes
     ----------
@@ -259,7 +259,7 @@ class Fit:
         places : (m,) int64
             Rows of the design.
         shares : (m, K) float32
-            Uncorrected shares of these documents, from `Sorting.shares`.
+            Uncorrected shares of these documents, from `WordAllocation.shares`.
         contrast : (P,) float64
         """
         rows, parts = self._regression.parts(places, contrast)
@@ -277,7 +277,7 @@ class Fit:
         return Sampled(drawn, over, np.zeros(k), np.full(k, freedom))
 
     def _corrected(self, weighted: Doubles) -> Doubles:
-        """Correct R sets of shares, (R, ..., K), for allocation errors, each by one topic draw."""
+        """Correct R sets of shares, (R, ..., K), for allocation errors, by one topic draw each."""
         draws, corrected = len(self._back), np.empty_like(weighted)
         for s, back in enumerate(self._back):
             piece = slice(s * len(weighted) // draws, (s + 1) * len(weighted) // draws)
@@ -285,7 +285,7 @@ class Fit:
         return corrected
 
     def test(self, contrasts: Doubles) -> Doubles:
-        """Return each topic's p-value for the hypothesis that all given combinations are 0.
+        """Return each topic's p-value for the hypothesis that all given contrasts are 0.
 
         The test is Hotelling's T^2. The covariances over documents and over draws of the topics are
         combined by Rubin's rules, as in `Sampled.in_errors`.

@@ -31,7 +31,7 @@ _NUMBERS, _FLAGS = ("integer", "floating", "mixed-integer-float"), {True: "yes",
 
 
 class ValuePrediction(NamedTuple):
-    """ValuePrediction that results if a column has the same value in all documents.
+    """Prediction that results if a column has the same value in all documents.
 
     Attributes
     ----------
@@ -203,7 +203,8 @@ class Design:
             ends = numbers.min(), numbers.max()
         points = np.linspace(ends[0], ends[1], 2 if quartiles else POINTS)
         if (numbers == np.round(numbers)).all():
-            # If a column has only whole numbers, such as years, the points are whole, too.
+            # If all numbers in a column are whole, such as years, the points are whole numbers,
+            # too.
             points = np.unique(np.round(points))
         return [float(point) for point in points]
 
@@ -361,14 +362,14 @@ def formula_columns(formula: str, available: Sequence[str]) -> list[str]:
 
 
 def _name_columns(factor: str) -> list[str]:
-    """Return the names of columns in a factor, quoted or not, but not the names of functions."""
+    """Return the names of columns in a formula's factor, quoted or not, without function names."""
     quoted = re.findall(r"`([^`]+)`", factor)
     if factor.isidentifier():
         return [factor]
     plain = re.sub(r"`[^`]+`", "0", factor)
     try:
         nodes = list(ast.walk(ast.parse(plain, mode="eval")))
-    except SyntaxError:  # The factor is a name that needs backticks; formulaic has removed them.
+    except SyntaxError:  # This factor is a name that needs backticks, which formulaic has removed.
         return [factor]
     used = {id(n.func) for n in nodes if isinstance(n, ast.Call)}
     used |= {id(n.value) for n in nodes if isinstance(n, ast.Attribute)}

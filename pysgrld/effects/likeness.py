@@ -17,12 +17,13 @@ from pysgrld.effects.composition import Fit
 from pysgrld.effects.design import Contrast
 from pysgrld.types import Doubles, Floats, Int64s
 
-#: A warning is given above this design effect, because intervals are then too narrow by a fifth.
+#: A warning is given if the design effect is above this number, because intervals are then too
+#: narrow by a fifth or more.
 DUE = 1.5
 #: Minimum number of clusters for estimating a variance.
 FEWEST = 10
-#: A column can name sources only if it has at most this number of distinct values per document;
-#: with more, too few documents share a value.
+#: A column can name sources only if its number of distinct values, divided by the number of
+#: documents, is at most this fraction. Otherwise, too few documents have a common value.
 _MOST_VALUES = 0.8
 #: Number of consecutive documents that count as one cluster of neighbours.
 _NEIGHBOURS = 20
@@ -156,14 +157,14 @@ def _sum_by(units: Int64s, values: Doubles) -> Doubles:
 
 
 def _thin_comparisons(comparisons: Sequence[Contrast]) -> Iterator[Contrast]:
-    """Yield at most `_COMPARISONS` comparisons of each column, at even intervals."""
+    """Yield at most `_COMPARISONS` evenly spaced comparisons of each column."""
     for column in dict.fromkeys(each.column for each in comparisons):
         of_column = [each for each in comparisons if each.column == column]
         yield from of_column[:: -(-len(of_column) // _COMPARISONS)]
 
 
 def _clusters(columns: Mapping[str, Sequence[Any]], rows: Int64s) -> Iterator[tuple[str, Int64s]]:
-    """Yield the columns that may name sources of documents, with the cluster of each row."""
+    """Yield each column that may name sources of documents, with the cluster of each document."""
     for name in columns:
         values = columns[name]
         chosen = [None if values[row] != values[row] else values[row] for row in rows.tolist()]

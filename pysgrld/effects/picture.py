@@ -19,12 +19,13 @@ TOPICS, _LEVELS, _LETTERS = 6, 30, 24
 _NAME = 32
 #: Height in inches of a topic's row in the panel of differences.
 _ROW = 0.2
-#: Up to this number of categories, shares are drawn as points; for more categories, as a matrix.
+#: Up to this number of categories, shares are drawn as points. For more categories, a matrix is
+#: drawn.
 _POINTS = 8
 #: A share in percent is written into its cell of the matrix if it is at least this.
 _WRITTEN = 5.0
-#: Distance between the points of neighbouring topics at a category, as a fraction of the distance
-#: between categories.
+#: Distance between the points of neighbouring topics at the same category, as a fraction of the
+#: distance between categories.
 _BESIDE = 0.1
 
 

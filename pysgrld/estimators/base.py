@@ -37,8 +37,8 @@ T = TypeVar("T")
 MOST = 2**31 - 1
 #: Bounds of the value of a positive parameter, as text for error messages.
 BOUNDS = f"{SMALLEST:.2g} and 1e6"
-#: Names of parameters by training option, if the two names differ; `Estimator.options_of` adds
-#: more.
+#: Names of the parameters by the training option that they set, if the two names differ.
+#: `Estimator.options_of` adds more.
 _PARAMETERS = {"threads": "n_jobs", "seed": "random_state"}
 #: Parameters that may change between calls of `partial_fit`. Either `partial_fit` does not use
 #: them, or each call reads them again.
@@ -79,7 +79,7 @@ class Rule(NamedTuple):
 
 
 class Estimator(ABC):
-    """Base class of estimators; each constructor parameter is stored in an attribute of its name.
+    """Base class of estimators, which store each constructor parameter as an attribute.
 
     Attributes
     ----------
@@ -156,8 +156,7 @@ class Estimator(ABC):
         changed = [
             f"{name}={value!r}"
             for name, value in self.get_params().items()
-            # Values are compared by their repr, because the comparison of arrays gives no single
-            # True or False.
+            # Values are compared as text (repr), because a comparison of arrays gives an array.
             if repr(value) != repr(defaults[name])
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
@@ -207,7 +206,7 @@ class Estimator(ABC):
     # ---- X as a matrix or as texts
 
     def _known_documents(self, X: Any, log: Log = no_log) -> Any:
-        """Return X with the columns of the fitted model; words unknown to it are dropped.
+        """Return X with the columns of the fitted model, without words unknown to the model.
 
         ``log`` is called with a line about the dropped words.
 
@@ -218,7 +217,7 @@ class Estimator(ABC):
             and the model knows no words.
         """
         names = getattr(self, "feature_names_in_", None)
-        # If the model was loaded from a run, these are the run's options for reading texts.
+        # If the model was loaded from a run, these options were used to read the run's texts.
         read = getattr(self, "_options", None)
         options = ("token_pattern", "phrases", "segment", "mask", "keep_links")
         how = {name: getattr(read, name, None) for name in options}
@@ -368,7 +367,7 @@ def number(option: str, name: str, value: Any, low: int, high: int = MOST) -> Ru
 
 
 def seed_of(random_state: Any) -> Any:
-    """Return ``random_state``, or a seed drawn from it if it is a generator of NumPy.
+    """Return ``random_state`` as a seed; a generator of NumPy is used to draw a seed.
 
     Parameters
     ----------
@@ -383,7 +382,7 @@ def seed_of(random_state: Any) -> Any:
 
 
 def switch(name: str, value: Any) -> Rule:
-    """Return the rule for a parameter that is "auto" or a whole number >= 0, and is no option.
+    """Return the rule for a parameter without an option: "auto" or a whole number >= 0.
 
     Parameters
     ----------
@@ -434,7 +433,7 @@ def is_number(value: Any) -> bool:
     return isinstance(value, kinds) and not isinstance(value, bool)
 
 
-#: Estimators that are being fitted, by process and id. The process is part of the key because a
+#: Estimators that are being fitted, by process id and object id. The process id is needed because a
 #: fork copies this dict but not the threads that are fitting.
 _fitted: dict[tuple[int, int], object] = {}
 
@@ -481,7 +480,7 @@ def not_fitted(message: str) -> NotFittedError:
         return NotFittedError(message)
     again = {
         "__reduce__": lambda error: (not_fitted, (str(error),))
-    }  # Unpickling in another process needs this method.
+    }  # Pickle calls this method in another process to restore the object.
     not_fitted_error: NotFittedError = type("NotFittedError", (NotFittedError, theirs), again)(
         message
     )

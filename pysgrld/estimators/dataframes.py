@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 TOPICS_SHOWN, WORDS_SHOWN, TOPICS_DRAWN = 20, 10, 12
 #: Types that `transform` can return: NumPy arrays ("default"), or DataFrames of a library.
 CONTAINERS = ("default", "pandas", "polars")
-#: Populations for which intervals hold: other texts like the documents of `fit`, or these documents.
+#: Populations for which intervals hold: other texts like the documents of `fit` ("alike"), or only
+#: these documents ("these").
 POPULATIONS = ALIKE, THESE = "alike", "these"
 
 
@@ -112,7 +113,7 @@ class Framed(Estimator):
         return {}
 
     def _short_names(self, vocabulary: Any = None, layer: int = 1) -> list[str]:
-        """Return the user's names of topics, or else three words each; without words lda0, lda1, ..."""
+        """Return short topic names: the user's names, else three words, else lda0, lda1, ..."""
         from pysgrld.report.topic_words import MOST, automatic
 
         phi = self._topics(layer)
@@ -284,7 +285,7 @@ class Framed(Estimator):
     def _top(
         self, phi: Array, n: int, layer: int, order: WordOrder | None, samples: KeptTopics
     ) -> tuple[Int64s, Interval | None]:
-        """Return first words, (K, n), and their intervals."""
+        """Return the ids of each topic's first n words, (K, n), and intervals of their values."""
         top, rows = self._first_words(phi, n, layer, order), np.arange(len(phi))[:, None]
         uncensored = np.zeros(top.shape, bool)
         values = [(sample[rows, top], uncensored) for sample in samples.draws]
@@ -444,7 +445,7 @@ class Transformer(Framed):
         return np.array(self._names(), dtype=object)
 
     def set_output(self, *, transform: str | None = None) -> Self:
-        """Choose the type that `transform` and `fit_transform` return: NumPy array or DataFrame.
+        """Choose the type of the results of `transform` and `fit_transform`: array or DataFrame.
 
         Parameters
         ----------

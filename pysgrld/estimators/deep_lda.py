@@ -208,7 +208,7 @@ class DeepLDA(CountModel):
         self.r_ = draw["r"][: layers[-1]].copy()
 
     def transform(self, X: Any, layer: int = 1, *, draws: int | None = None) -> Any:
-        """Infer the documents' proportions of a layer's topics, given the topics' means.
+        """Infer the proportions of a layer's topics in documents, given the mean topics.
 
         A document's result depends only on its counts and the seed, not on its position or on other
         documents.

@@ -20,11 +20,12 @@ from pysgrld.options.option import Facts, Resolved
 from pysgrld.run.machine import MOST, allowed_memory, threads
 from pysgrld.types import Documents
 
-#: Maximum number of seconds between two progress lines. The first lines follow each other faster.
+#: Maximum number of seconds between two progress lines; the first lines follow at shorter
+#: intervals.
 SELDOM = 30.0
 #: Number of seconds after which a progress bar appears.
 PATIENCE = 2.0
-#: Value of a parameter whose effect depends on the circumstances.
+#: Value of a parameter for which sgmc chooses the behaviour.
 AUTO = "auto"
 
 
@@ -106,7 +107,7 @@ def check_memory(
 
 @dataclass
 class Progress:
-    """Context manager for iterations: after Ctrl-C, the current iteration is completed first.
+    """Context manager in which Ctrl-C ends training after the current iteration.
 
     The loop of the caller checks `interrupted` after each iteration, and leaves the model in a
     valid state. At the end of the context, `KeyboardInterrupt` is raised. A second Ctrl-C aborts
@@ -215,5 +216,5 @@ def _is_watched() -> bool:
     """Return True if standard error is a terminal or a notebook's output."""
     try:
         return "ipykernel" in sys.modules or sys.stderr.isatty()
-    except (AttributeError, ValueError, OSError):  # Standard error is closed.
+    except (AttributeError, ValueError, OSError):  # This error means that standard error is closed.
         return False

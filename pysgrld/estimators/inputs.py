@@ -134,7 +134,7 @@ def in_units(x: Any, unit: float | None) -> tuple[Any, float]:
 
 
 def in_fine_units(x: Any) -> Any:
-    """Convert a matrix to whole numbers, in a small unit that differs between rows.
+    """Convert each row of a matrix to whole multiples of a small unit.
 
     A matrix of whole numbers is returned unchanged.
     The conversion changes the direction of a row by less than 1e-9.
@@ -172,7 +172,7 @@ def in_fine_units(x: Any) -> Any:
 
 
 def content_keys(documents: Documents) -> Int64s:
-    """Return a hash of each document's words and counts, (n,), as the key of its random numbers.
+    """Return the random-number key of each document, (n,), a hash of its words and counts.
 
     The hash is below 2^63. Because of this key, the random numbers of a document do not depend on
     the document's position or on other documents.
@@ -256,7 +256,7 @@ def _numbers(x: Any) -> Array:
     _refuse_masked(x)
     try:
         numbers = np.asarray(x)
-        # This dtype results, for example, from pandas' nullable integers.
+        # This dtype occurs, for example, for pandas' nullable integers.
         if numbers.dtype.kind == "O":
             numbers = numbers.astype(np.float64)
         problem = f"X has dtype {numbers.dtype}"
@@ -284,7 +284,7 @@ def _numbers(x: Any) -> Array:
 
 
 def _of_wrong_kind(x: Any) -> str | None:
-    """Return a message if X is a collection without an order, or if it is no collection."""
+    """Return a message if X is a generator, a set, a dictionary or a path."""
     if isinstance(x, Iterator):
         return "X is a generator or file, which can be read only once; give list(X)"
     if isinstance(x, Set):
@@ -307,7 +307,7 @@ def _refuse_masked(x: Any) -> None:
 
 
 def _missing_text(x: Any) -> str | None:
-    """Return a message about a value that is no text (or token), if X also has texts (or tokens)."""
+    """Return a message if X has texts (or tokens) and a value that is not a text (or token)."""
     if getattr(x, "ndim", 1) != 1 or not hasattr(x, "__iter__"):
         return None
     documents = list(x)
@@ -324,7 +324,7 @@ def _missing_text(x: Any) -> str | None:
 
 
 def _missing_token(documents: Sequence[Any]) -> str | None:
-    """Return a message about a value that is no token, if a list of the documents has tokens."""
+    """Return a message if documents are lists of tokens, but a value is not a token."""
     lists = [document for document in documents if isinstance(document, list | tuple)]
     if not any(isinstance(token, str) for tokens in lists for token in tokens):
         return None

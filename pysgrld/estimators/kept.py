@@ -120,7 +120,7 @@ class StoredSamples(Mapping[int, Sample]):
 
 
 class KeptModel(Framed):
-    """Base class of estimators that have a chain, or the state of an earlier chain.
+    """Base class of fitted topic models, with a chain or the stored state of a chain.
 
     Attributes
     ----------
@@ -188,7 +188,8 @@ class KeptModel(Framed):
         posterior.chain.restore(record.step, record.arrays)
         # The history of scores is cleared, because no document is scored any more.
         posterior.restore({**record.arrays, HISTORY: np.empty(0)})
-        # Draws of a refinement are of topics that training leaves. Other samples are read from disk.
+        # Draws of a refinement are discarded, because further training changes the topics. Other
+        # samples are read from disk.
         most = 0 if self._fitted().exact else self._most_samples(record.options, record.words)
         stored = np.array(list(self._samples) if most else [], np.int64)
         self._samples = {
@@ -438,7 +439,7 @@ class KeptModel(Framed):
     def _write(
         self, path: str | Path, vocabulary: Sequence[str] | None, corpus: Corpus | None
     ) -> None:
-        """Write a run directory, as `save`, whose training documents are a stored corpus, if given."""
+        """Write a run directory as `save` does, with ``corpus``, if given, as training data."""
         from pysgrld.train.plan import training_config
 
         words, record, model = self._words(vocabulary), self._record, find_model(self.model)
@@ -463,7 +464,7 @@ class KeptModel(Framed):
             name: getattr(self, f"_{name}") for name in self.numbers if hasattr(self, f"_{name}")
         }
         if corpus is not None:
-            meta.pop("measures", None)  # They are measured on the corpus.
+            meta.pop("measures", None)  # These measures are computed on the corpus.
             config["corpus"] |= {
                 "fingerprint": corpus.fingerprint,
                 **dict.fromkeys(("documents", "training_documents"), corpus.documents),
@@ -544,7 +545,8 @@ class KeptModel(Framed):
         if words != tuple(UNNAMED.format(i + 1) for i in range(len(words))):
             estimator.feature_names_in_ = np.array(words, dtype=object)
         estimator._finish()
-        # The names of a run that continues another belong to topics that have stayed the same.
+        # If the run continues another run, an inherited name is kept only if its topic has stayed
+        # the same.
         if labels := labels_of(run.path, len(estimator.components_)):
             fitted, draw = estimator._fitted(), estimator._draw
             phi = partial(fitted.topics_over_words, draw, 0)

@@ -1,4 +1,4 @@
-"""Display of a model in a notebook: HTML, and a picture of its topics."""
+"""Display of a model in a notebook, as HTML and as a picture of its topics."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 
 from pysgrld.types import Array
 
-#: `_COLUMNS`: number of charts per row. The others are in inches: width of a chart, height of its
-#: title of one line, height of a further line, and height per word.
+#: `_COLUMNS`: number of charts per row. The other numbers are in inches: width of a chart, height
+#: of a one-line title, height of each further line, and height per word.
 _COLUMNS, _WIDTH, _HEAD, _LINE, _WORD = 4, 2.9, 0.6, 0.17, 0.24
-#: `_LETTERS`: maximum number of characters of a word next to a bar. `_TITLE`: of a line of a title.
-#: `_COLOUR`: colour of bars (Okabe and Ito).
+#: `_LETTERS`: maximum number of characters of a word at a bar. `_TITLE`: maximum number of
+#: characters in a line of a title. `_COLOUR`: colour of bars (Okabe and Ito).
 _LETTERS, _TITLE, _COLOUR = 18, 28, "#0072B2"
 
 
@@ -73,7 +73,7 @@ def picture(panels: Sequence[Panel], label: str) -> Any:
     for axes in list(grid.flat)[len(panels) :]:
         axes.set_visible(False)
     for axes in list(grid.flat)[max(0, len(panels) - columns) : len(panels)]:
-        axes.tick_params(axis="x", labelbottom=True)  # the lowest chart of a column
+        axes.tick_params(axis="x", labelbottom=True)  # This is the lowest chart of a column.
     figure.supxlabel(label, fontsize=9)
     return figure
 

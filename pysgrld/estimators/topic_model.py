@@ -200,8 +200,8 @@ class TopicModel(TopicTables, Transformer):
                     "including capital letters"
                 )
             raise UsageError("X has no counts: every document is empty")
-        # Hold documents out, or else choose training documents. Their score decides when training
-        # has converged.
+        # Hold documents out; if none are held out, watch some training documents. The score of
+        # these documents decides when training has converged.
         if self._no_score and (self.holdout or self.max_iter is None):
             raise UsageError(f"{self._no_score}; give max_iter, and leave out holdout")
         size = 0 if self._no_score else hold_out_size(self.holdout, len(usable))
@@ -339,7 +339,7 @@ class TopicModel(TopicTables, Transformer):
     def _advance(self, batch: Any = None) -> None:
         """Do one iteration; if a posterior sample is due, take the sample and possibly store it."""
         posterior, stage, self._stage = self._posterior, self._stage, None
-        # In partial_fit, the caller gives the minibatch, which may repeat documents.
+        # In partial_fit, the caller provides the minibatch, in which documents may be repeated.
         if batch is not None:
             self._word_counts = self._measures = self._score_error = None
             if stage is not None:  # Draws of the refinement are of topics that training leaves.
@@ -481,7 +481,7 @@ class TopicModel(TopicTables, Transformer):
         return np.concatenate(shares)
 
     def _drawn_shares(self, X: Any, layer: int, draws: int) -> Floats:
-        """Return posterior samples of documents' proportions of a layer's topics, (S, n, K)."""
+        """Return samples of the proportions of a layer's topics in documents, (S, n, K)."""
         if not is_whole(draws, 1):
             raise UsageError(f"draws: wanted a number of draws, at least 1, found {draws!r}")
         layer_index, documents = self._at(layer), self._documents_like(X)

@@ -125,7 +125,7 @@ class TopicTables(KeptModel):
             self._score_error = None if math.isnan(error) else error
 
     def _deviation(self, documents: Documents, ids: Int64s, of: int) -> list[float]:
-        """Return the standard deviation of topic shares between corpora, from some documents."""
+        """Estimate the standard deviation of topic shares between corpora, from some documents."""
         shares = self._fitted().proportions(self._draw, documents, ids, 0)
         lengths = documents.lengths.astype(np.float64)
         total, squares = float(lengths.sum()), float((lengths**2).sum())
@@ -139,7 +139,7 @@ class TopicTables(KeptModel):
         return values
 
     def _traced_shares(self) -> Doubles | None:
-        """Return topic shares in each sample of Gibbs refinement, (S, K), or else None."""
+        """Return topic shares in each sample of the Gibbs refinement, (S, K), or None."""
         if self._fitted().exact is None:
             return None
         trace = read_trace(self._record.arrays, "shares")
@@ -297,7 +297,8 @@ class TopicTables(KeptModel):
         texts = [*X] if isinstance(X, Iterable) and not hasattr(X, "tocsr") else []
         self._check_fitted()
         documents = self._documents_like(X)
-        # Documents without a known word have equal proportions, which are no reason to be listed.
+        # Documents without a known word have equal proportions (the prior's), so they are not
+        # listed.
         filled = np.flatnonzero(np.diff(documents.indptr) > 0)
         shares, phi = self._shares(documents, 1), np.abs(self._topics(1))
         of_uses = phi / np.maximum(phi.sum(axis=0), np.finfo(np.float32).tiny)
@@ -321,7 +322,7 @@ class TopicTables(KeptModel):
         return documents_frame
 
     def similar_documents(self, X: Any, document: Any, n: int = 10) -> pandas.DataFrame:
-        """Return a pandas DataFrame of the documents with proportions most similar to a document's.
+        """Return a pandas DataFrame of the documents that are most similar to a given document.
 
         It is the answer of ``sgmc topics --like``.
 
@@ -446,7 +447,7 @@ class TopicTables(KeptModel):
         return times_frame
 
     def _enough_draws(self) -> list[int]:
-        """Return the steps of the samples from which documents are drawn; none if they are too few."""
+        """Return iterations of samples for drawing documents, or [] if they are too few."""
         steps = self._fitted().choose_samples(list(self._samples), DRAWS)
         return steps if len(steps) >= ENOUGH else []
 
@@ -518,7 +519,7 @@ class TopicTables(KeptModel):
 
 
 def _ordered(times: list[Any], module: Any) -> tuple[Column, list[Any]]:
-    """Return the kind of the times as a column, and the times as ISO dates or numbers.
+    """Convert times to ISO dates or numbers; return their kind of column, and the converted times.
 
     Missing times are None.
 
@@ -529,7 +530,7 @@ def _ordered(times: list[Any], module: Any) -> tuple[Column, list[Any]]:
     """
     if any(isinstance(time, str) for time in times):
         try:
-            # pandas warns if the texts have several forms; it then reads each by itself.
+            # If the texts have several date formats, pandas warns and reads each text by itself.
             with warnings.catch_warnings(action="ignore", category=UserWarning):
                 times = list(module.to_datetime(module.Series(times, dtype=object)))
         except (ValueError, TypeError) as error:

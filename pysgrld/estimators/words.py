@@ -202,7 +202,7 @@ def known_documents(
     threads: int,
     log: Log,
 ) -> Documents | None:
-    """Count the words that the model knows in X; return None if X is a matrix.
+    """Count, in X, the words that the model knows; return None if X is a matrix.
 
     Parameters
     ----------

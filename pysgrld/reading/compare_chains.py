@@ -37,8 +37,8 @@ from pysgrld.types import Array, Doubles, Floats, Int64s, Key
 
 #: Number of top words of each topic. R-hat is computed for the probabilities of these words.
 TOP = 10
-#: A topic has moved to another row of its matrix if the mean topic of the first half of the samples
-#: is nearer to another row's second half than to its own, by at least this difference of overlaps.
+#: A topic has moved to another row if the mean of its first half of samples overlaps more with the
+#: second half of another row than with that of the same row, by at least this difference.
 MOVED = 0.1
 #: Remark if only top-word samples are compared, because the chains have too few full samples from
 #: the same iterations.
@@ -48,8 +48,8 @@ _FEW_FULL = (
 )
 #: Options that may differ between chains that are compared.
 _OTHERS = frozenset({"seed", "chain-id"})
-#: Options that may also differ if all chains used their defaults. Such a default depends on the
-#: seed, by held-out documents and first minibatch, but does not change the sampled distribution.
+#: Options that may also differ if all chains used the defaults. The seed may change these defaults
+#: (by held-out documents and first minibatch), but they do not change the sampled distribution.
 _CHOSEN = ("lazy", "sample-every")
 
 
@@ -88,7 +88,7 @@ class _Draws(NamedTuple):
     visit: Visit | None = None
 
     def apart(self, followed: Doubles) -> Doubles:
-        """Split each run's samples by the chain of the Gibbs refinement that made them.
+        """Split each run's samples by the chain of Gibbs refinement from which they come.
 
         Parameters
         ----------
@@ -347,7 +347,7 @@ def _compare(
         )
     contraction: tuple[float, ...] = ()
     if compared.shares is not None:
-        # A run may have samples before its first checkpoint is written.
+        # A run may store samples before it writes its first checkpoint.
         with contextlib.suppress(CheckpointError):
             contraction = fitted.contraction(compared.shares)
     kept_steps = [chain.kept(slim=slim) for chain in chains]
@@ -509,7 +509,7 @@ def _follow(
     rows: Int64s,
     average: _Halves | None,
 ) -> tuple[Doubles, Doubles, Doubles]:
-    """Return word probabilities and weights of the topics in ``rows``, in each sample of a chain.
+    """Return the word probabilities and the weights of some topics in each sample of a chain.
 
     If ``average`` is not None, the topics of each sample are also added to it.
 

@@ -42,7 +42,7 @@ class Measure(NamedTuple):
 
     @classmethod
     def at(cls, convergence: Convergence, index: int | tuple[int, int]) -> Measure:
-        """Select the values of a single quantity from a `Convergence`.
+        """Return the R-hat and the effective sample sizes of a single quantity in a `Convergence`.
 
         Parameters
         ----------
@@ -288,12 +288,12 @@ def is_mixed(quantity: MatchedTopic | Measure) -> bool:
     return not quantity.rhat >= MIXED
 
 
-#: Minimum overlap of a topic between the two least similar chains, by the number of chains (4 for
-#: more). With this overlap, another chain has the topic in 9 of 10 cases
-#: (docs/internals/report.md).
+#: Minimum overlap of a topic in the two least similar chains, by the number of chains (the last
+#: entry also applies to more chains). With at least this overlap, a further chain has the topic in
+#: 9 of 10 cases (docs/internals/report.md).
 FIRM = {2: 0.9, 3: 0.85, 4: 0.75}
-#: With only two chains, a topic must also have at least this multiple of the average share, so that
-#: another chain is expected to have it.
+#: With only two chains, the topic's share must also be at least this multiple of the average share.
+#: Otherwise a further chain is not expected to have the topic.
 LARGE = 1.25
 
 

@@ -23,10 +23,11 @@ from pysgrld.types import Floats
 #: `_STATE`: start of the first line of a MALLET state. `_VALUES`: accepted names of the column of
 #: probabilities in a table.
 _STATE, _VALUES = "#doc source pos", ("p", "probability", "weight", "prob", "beta", "count")
-#: Minimum mean number of words per topic in a file of distributions. A file with fewer words
-#: contains only the top words of topics.
+#: Minimum mean number of words per topic in a table. If there are fewer, the table has only the top
+#: words of topics instead of whole distributions.
 _WORDS = 30
-#: Maximum number of entries of the matrix of a table's topics, and of bytes of a line.
+#: Maximum number of entries of the matrix for a table's topics. It is also the maximum number of
+#: bytes of a line.
 _CELLS, _LINE = 1 << 29, 1 << 20
 
 
@@ -111,7 +112,8 @@ def _read_matrix(path: Path, vocabulary: Path) -> ForeignTopics:
     except UnicodeDecodeError:
         raise CorpusError("is not UTF-8", vocabulary) from None
     try:
-        # mapped, so that a size beyond the file's is refused before memory is allocated
+        # The array is mapped, so that a wrong size in its header is refused before memory is
+        # allocated.
         matrix = np.load(path, mmap_mode="r", allow_pickle=False)
     except _INVALID:
         matrix = None

@@ -25,7 +25,7 @@ from pysgrld.types import Doubles, Floats
 #: Name of the file, in a run's folder, that stores the topics of the earlier run. Its array
 #: ``phi``, (V, K or more), is over the words of the earlier run.
 FORMER = "former-topics.safetensors"
-#: Minimum overlap of a topic with its earlier version; with less overlap, the topic is a new one.
+#: Minimum overlap of a topic with its earlier version. With less overlap, the topic counts as new.
 STILL_THE_SAME = 0.5
 #: Number of words that are compared at a time.
 _WORDS = 8192
@@ -87,7 +87,7 @@ class FormerTopics(NamedTuple):
         return numbers
 
     def names_that_stay(self, labels: Mapping[int, Label]) -> dict[int, Label]:
-        """Return topic names, without the inherited names of topics that have been replaced.
+        """Return topic names, except names inherited from earlier topics that have been replaced.
 
         Log a warning that lists the replaced topics.
         """

@@ -42,8 +42,8 @@ DOCUMENTS = 4096
 ROOM = 1 << 26
 #: Number of documents for which quantiles are computed at a time.
 _TOGETHER = 128
-#: `PART`: number of documents in a part. `SHARED_PART`: smaller number of documents in a part if
-#: several processes divide the parts among them.
+#: `PART`: number of documents in a part. `SHARED_PART`: this number if several processes divide the
+#: parts among them.
 PART, SHARED_PART = 1_000_000, 50_000
 #: Name of the file, in a folder of parts, that records the run, the input and the options. Programs
 #: that read a folder of tables ignore names that begin with an underscore.
@@ -231,7 +231,7 @@ def write_proportions(
 
 
 class Share(NamedTuple):
-    """Parts that one of several processes writes: ``number``, ``number + total`` and so on."""
+    """Parts that one of several processes writes, every ``total``-th part from ``number`` on."""
 
     number: int = 1
     total: int = 1
@@ -286,7 +286,7 @@ def inference_record(
     layer_index: int,
     steps: list[int] | None,
 ) -> dict[str, Any]:
-    """Return all settings that determine the inferred proportions, by name, for `RECORD`.
+    """Return, by name, all settings that determine the proportions, as stored in `RECORD`.
 
     Parameters
     ----------
@@ -396,7 +396,7 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
 
 
 def _has_something(folder: Path) -> bool:
-    """Return False if a folder is empty except for sgmc's list of files and temporary files."""
+    """Return True unless a folder is empty, apart from sgmc's list and temporary files."""
     if not is_folder(folder, OutputError):
         return True
     return any(

@@ -67,7 +67,7 @@ class Spread(NamedTuple):
 
     @property
     def relative_width(self) -> str:
-        """Width of the intervals, such as "1.4 times as wide as" or "as wide as"."""
+        """Width of the intervals as a phrase, such as "1.4 times as wide as" or "as wide as"."""
         width = f"{self.width:.2g}"
         return "as wide as" if width == "1" else f"{width} times as wide as"
 
@@ -106,7 +106,7 @@ class Spread(NamedTuple):
 
 
 def sense_of(is_posterior: bool, population: str) -> dict[str, str]:
-    """Return interval type and population, as fields for JSON and for ``attrs`` of tables.
+    """Return the type of the intervals and their population, as fields for JSON and for tables.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ class Interval(NamedTuple):
 
 
 def effective_sizes(chains: Sequence[Array], *, exact: bool) -> Doubles:
-    """Return effective sample sizes of the samples of one or more chains, pooled.
+    """Return effective sample sizes of several quantities, from pooled samples of all chains.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def effective_sizes(chains: Sequence[Array], *, exact: bool) -> Doubles:
 def interval(
     chains: Sequence[Sequence[tuple[Array, Array]]], has: Array | None = None, *, exact: bool
 ) -> Interval | None:
-    """Return bounds between which 90 % of the samples lie, or None if a chain has fewer than 20.
+    """Return the bounds of 90 % intervals, or None if a chain has fewer than 20 samples.
 
     Samples of several chains are pooled, so that differences between chains are part of the
     uncertainty. The bounds are widened because the number of chains is small.
@@ -228,7 +228,7 @@ def interval(
     shape = values[0].shape[1:]
     none = np.zeros(shape, bool)
     result = Interval(np.empty(shape), np.empty(shape), none, none.copy(), np.full(shape, np.nan))
-    # All topics that the same chains have are processed together.
+    # Topics that the same chains have are processed together.
     for pattern in np.unique(has, axis=1).T:
         topics = np.flatnonzero((has == pattern[:, None]).all(axis=0))
         which = np.flatnonzero(pattern)

@@ -88,7 +88,7 @@ class KeptSamples:
         return self.run.samples.steps(top_words=slim)
 
     def history(self) -> dict[int, float]:
-        """Return the score of the running average, by iteration of each posterior sample.
+        """Return the score of the running average at each posterior sample, by iteration.
 
         The mapping is empty if these scores are unknown.
         """
@@ -112,11 +112,11 @@ class KeptSamples:
 
     @cached_property
     def population(self) -> PopulationDraws | None:
-        """Transformation that adds the variation between document samples to the draws, or None."""
+        """Transformation that adds to draws the variation over samples of documents, or None."""
         return None if self.these else self.fitted.population
 
     def topic_sample(self, step: int) -> Mapping[str, Array]:
-        """Return the stored sample of an iteration after the transformation `population`, if any.
+        """Return the stored sample of an iteration, transformed by `population` if it exists.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Writers of topic proportions, one row per document: NumPy, CSV, JSON lines, Parquet."""
+"""Writers of topic proportions as NumPy, CSV, JSON lines or Parquet, one row per document."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from pysgrld.corpus.about.details import Named
 from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.types import Array, Doubles, Int64s
 
-#: `GROUP`: maximum number of rows in a Parquet row group. `WAITING`: maximum number of bytes that
-#: wait in memory for a row group, so that groups of long rows have fewer rows.
+#: `GROUP`: maximum number of rows in a Parquet row group. `WAITING`: maximum number of bytes of a
+#: row group in memory, so that a row group of long rows has fewer rows.
 GROUP, WAITING = 65_536, 1 << 25
 #: Number of decimals of a listed share in JSON lines.
 _DECIMALS = 6
@@ -126,7 +126,7 @@ class RowWriter(abc.ABC):
 
 
 class NpyWriter(RowWriter):
-    """Writer of a float32 NumPy array, D x K, or with intervals D x 3 x K: proportion, low, high.
+    """Writer of a float32 NumPy array: proportions, D x K, or with interval bounds, D x 3 x K.
 
     The header contains the number of rows, so the header is written again when that number is
     known. NumPy pads the header, so that the length of the header is the same for any number of
@@ -179,7 +179,8 @@ class JsonLinesWriter(RowWriter):
 
     def write(self, block: InferredBlock) -> None:
         """Write the rows of a group of documents."""
-        # A line begins with row number, id, fields and number of tokens; the lists follow.
+        # A line begins with the row number, id, fields and number of tokens. The lists of topics
+        # follow.
         text, fields, heads = json.JSONEncoder().encode, self.layout.fields, []
         for i, length in enumerate(block.lengths.tolist()):
             about = ""
@@ -200,7 +201,7 @@ class JsonLinesWriter(RowWriter):
         self.file.write(b"".join(chain.from_iterable(zip(*parts, strict=False))))
 
     def _write_greatest(self, heads: list[bytes], block: InferredBlock, top: int) -> None:
-        """Write each document's head and its ``top`` greatest topics as a line of JSON."""
+        """Write a line of JSON for each document, with its first fields and its greatest topics."""
         order = core.greatest(block.theta, top=min(top, block.theta.shape[1]))
         values = {
             value or "share": np.take_along_axis(array, order, axis=1).tolist()
@@ -303,8 +304,8 @@ def csv_lines(rows: Iterable[Sequence[str | int | float | bool | None]]) -> list
         A line of UTF-8 for each row, including its line end.
     """
     lines = _Lines()
-    # The csv module quotes cells that contain a character of the line end. With this line end, it
-    # also quotes cells that contain \r or \n.
+    # The csv module quotes a cell that contains a character of the line terminator. With this
+    # terminator, it therefore also quotes cells that contain \r or \n.
     csv.writer(lines, lineterminator="\r\n").writerows(
         ["'" + v if isinstance(v, str) and v.startswith(_FORMULA) else v for v in row]
         for row in rows

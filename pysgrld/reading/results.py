@@ -141,7 +141,7 @@ class Results(KeptSamples):
         super().__init__(path, threads, these=these)
         self.asked = reading or {}
         self.place, self.chains = path, [self]
-        # These are columns from a metadata file that the user named.
+        # Columns of documents from a metadata file that the user named.
         self.lent: About | None = None
         self._word_order: WordOrder | None = None
 
@@ -172,7 +172,7 @@ class Results(KeptSamples):
 
     @property
     def mean(self) -> Draw:
-        """Mean of all posterior samples, or the current topics if there are no samples."""
+        """Mean of the topics over all posterior samples, or the current topics without samples."""
         return self.fitted.mean or self.fitted.current
 
     @property
@@ -248,7 +248,7 @@ class Results(KeptSamples):
     def word_scorer(
         self, phi: Floats, layer_index: int, order: WordOrder | None = None
     ) -> WordScorer:
-        """Return the object that scores the words of given topics, in order to sort them."""
+        """Return the scorer by which the words of given topics are sorted."""
         order, totals = self.word_order if order is None else order, None
         if order.needs_totals:
             with contextlib.suppress(MissingInputError):
@@ -340,7 +340,7 @@ class Results(KeptSamples):
         return [] if self.former is None else self.former.replaced
 
     def seed_names(self, layer_index: int = 0) -> dict[int, str]:
-        """Return the names that topics of a layer have from their seed words, by topic number."""
+        """Return the names that a layer's topics get from their seed words, by topic number."""
         return seed_names(self.options) if layer_index == 0 else {}
 
     def given_names(self, layer_index: int = 0) -> dict[int, str]:
@@ -430,7 +430,7 @@ class Results(KeptSamples):
 
     @cached_property
     def word_totals(self) -> WordTotals | None:
-        """Occurrences of words in training and sums of squared counts, or None if unknown."""
+        """Occurrences and sum of squared counts of each word in training, or None if unknown."""
         return read_word_counts(self.path, self.run.config, len(self.vocabulary))
 
     def held_out(self) -> HeldOut:

@@ -48,7 +48,7 @@ _PARENT = {
 
 logger = logging.getLogger(__name__)
 
-#: Warnings that were already logged. A command may open a run more than once.
+#: Warnings that were already logged; a repeated warning is left out if a command opens a run twice.
 _warned: set[str] = set()
 
 
@@ -160,7 +160,7 @@ class RunRecord:
 
 
 def read_sample(run: RunDirectory, fitted: Fitted, step: int) -> Mapping[str, Array]:
-    """Read a stored sample as a mapping of matrices with one row per topic (``phi``: K x V).
+    """Read a stored sample as a mapping of matrices with one row per topic, such as phi, (K, V).
 
     Parameters
     ----------
@@ -237,7 +237,8 @@ def training_corpus(run: RunDirectory, problems: list[SgmcError] | None = None) 
     from pysgrld.corpus import Corpus
     from pysgrld.corpus.store import remember_words
 
-    # Millions of words take hundreds of megabytes, so the corpus shares them with the run.
+    # Millions of words need hundreds of megabytes, so the corpus and the run use the same list of
+    # words.
     with contextlib.suppress(SgmcError, ValueError):
         remember_words((run.config.get("vocabulary") or {}).get("sha256", ""), run.vocabulary)
     # The corpus may be in the run's folder, or in a folder above it that has several chains or a

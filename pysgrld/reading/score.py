@@ -1,4 +1,4 @@
-"""Scores of a run: the running average on held-out documents, or scores of other documents."""
+"""Scores of a run on its held-out documents or on other documents."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def held_out_pair(
 
 
 def score_own(results: Results, chains: Sequence[Results] = ()) -> Evaluation:
-    """Return the scores of a run, and of several chains pooled, on the run's held-out documents.
+    """Return the scores of a run, or of several pooled chains, on the run's held-out documents.
 
     Parameters
     ----------
@@ -304,7 +304,7 @@ def score(
         for step in chain.kept():
             try:
                 sample = chain.read_sample(step)
-            except MissingInputError:  # Training has deleted this sample in the meantime.
+            except MissingInputError:  # If this error occurs, training has just deleted the sample.
                 continue
             draw = chain.fitted.sample_to_draw(sample, scorer.words)
             scorer.update(Key(seed, chain.chain, step), draw)

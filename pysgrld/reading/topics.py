@@ -9,8 +9,8 @@ import numpy as np
 from pysgrld.models.word_order import PROBABLE, distinctiveness, top_words
 from pysgrld.reading.results import Results
 
-#: Minimum effective sample size of a word's probability for precise bounds; below it, a bound is
-#: called rough.
+#: Minimum effective sample size of a word's probability; if it is smaller, the bounds of the
+#: interval are called rough.
 _ENOUGH = 100.0
 #: Number of a topic's first words from which its coherence and its distinctiveness are computed.
 _WORDS = 10
@@ -136,7 +136,8 @@ def topics_of(
             )
             for i, w in enumerate(top[k].tolist())
         )
-        # The words with the lowest entries are the ones from which a unit vector points away.
+        # For unit vectors, the words with the lowest entries are shown, too: the topic points away
+        # from them.
         least = words[-1].probability
         lowest = top_words(-entries[:, None], n)[0].tolist() if results.fitted.signed else []
         against = tuple(

@@ -25,8 +25,8 @@ LIGHT, COPY = 0.5, 0.75
 #: Number of words over which similarities are summed at a time.
 _WORDS = 4_096
 #: `FEWEST`: minimum number of topics for the remark on inactive topics at the end of training.
-#: `MOST_CELLS`: maximum number of topics x words for it, because the memory limit has no room for
-#: larger matrices.
+#: `MOST_CELLS`: maximum number of topics x words for this remark, because larger matrices may
+#: exceed the memory limit.
 FEWEST, MOST_CELLS = 20, 1 << 22
 
 
@@ -130,7 +130,7 @@ def advice(noun: str, few: int, topics: int) -> str:
     """
     used = topics - few
     better = used if used < 20 else round(used / 5) * 5 if used < 50 else round(used / 10) * 10
-    if better >= topics:  # Rounding can raise the advised number to the current number.
+    if better >= topics:  # After rounding, the advised number may equal the current number.
         better = used
     are = "is" if few == 1 else "are"
     return f"{plural(few, noun)} of {topics} {are} inactive; try -k {better}, or 'sgmc search'"

@@ -16,12 +16,12 @@ from pysgrld.types import QUIET, wider
 
 #: Minimum effective sample size over all chains for precise estimates (Vehtari et al. 2021).
 ENOUGH = 400
-#: Maximum contraction (`Diagnosis.contraction`) with which Langevin steps converge.
+#: Langevin steps converge only if the contraction (`Diagnosis.contraction`) is at most this number.
 STABLE = 2.0
-#: Minimum number of samples per chain from which the verdict judges whether a chain still drifts.
+#: Minimum number of samples per chain for a judgement of whether a chain still drifts.
 FEW = 50
-#: A chain is called short if the last iteration that all chains have is below this fraction of the
-#: longest chain's last iteration.
+#: Chains are too unequal in length if the last iteration that all of them have is below this
+#: fraction of the longest chain's last iteration.
 SHORT = 0.7
 #: Maximum number of topics that a sentence lists.
 LISTED = 20
@@ -70,7 +70,7 @@ def judgements(d: Diagnosis) -> list[Judgement]:
     else:
         mixed = all(is_mixed(q.measure) for q in d.quantities)
         result = [] if _untold(d) else [Judgement(mixed, _quantities(d))]
-    # With few samples, R-hat is not evidence of a chain that has not mixed.
+    # With few samples, a high R-hat does not show that a chain has not mixed.
     untold = _untold(d) or (len(d.iterations) < FEW and not advice.good)
     if sure and not untold:
         parts = "chains" if several else "exact chains" if d.exact_sweeps else "two halves"
@@ -233,7 +233,7 @@ def _prediction(d: Diagnosis) -> str:
 
 
 class _Advice(NamedTuple):
-    """Sentence of advice; ``longer`` advises longer training, ``good`` marks a good result."""
+    """Sentence of advice, marked if it advises longer training or states a good result."""
 
     sentence: str
     longer: bool = False

@@ -29,22 +29,24 @@ from pysgrld.types import Array
 
 #: Maximum number of characters of an excerpt of a document's text.
 EXCERPT = 200
-#: An excerpt is chosen from this number of characters at the start of a text.
+#: An excerpt is chosen from the first part of a text, which has at most this number of characters.
 _READ = 100_000
-#: Sums of weights that differ by at most this count as equal, because of rounding errors.
+#: Two sums of weights are regarded as equal if they differ by at most this number, because sums
+#: have rounding errors.
 _ROUNDING = 1e-9
-#: Minimum contribution to the similarity of two documents for which a topic is named.
+#: Similar documents are listed with their common topics. A topic is named only if its contribution
+#: to the similarity is at least this number.
 _COMMON = 0.05
 #: Pattern of a word in a text.
 _WORD = re.compile(r"\w+")
-#: The end of the id or title of a piece of a text that was split.
+#: Pattern of the end of an id or title that belongs to one piece of a long text.
 _PIECE = re.compile(r"#\d+$")
 #: A topic is listed for a word if the topic has at least this fraction of the word's occurrences.
 LEAST = 0.005
 
 
 class Between(NamedTuple):
-    """Estimate of a share or probability, with the bounds of its interval if these are known."""
+    """Estimate of a share or probability, and the bounds of its interval if they are known."""
 
     mean: float
     low: float | None
@@ -100,7 +102,7 @@ class SimilarDocument(NamedTuple):
 
 
 class SimilarDocuments(NamedTuple):
-    """The documents most similar to a document, and how many documents were compared with it.
+    """Documents that are most similar to a given document, and the number of compared documents.
 
     Attributes
     ----------
@@ -158,21 +160,21 @@ class InGroup(NamedTuple):
 
 
 class SharesInGroup(NamedTuple):
-    """Share of a topic in a group: mean over the documents, and fraction of the words."""
+    """Share of a topic in a group, as a mean over its documents and as a fraction of its words."""
 
     documents: InGroup
     words: InGroup
 
 
 class AllShares(NamedTuple):
-    """Share of a topic in the corpus: mean over the documents, and fraction of the words."""
+    """Share of a topic in the corpus, as a mean over documents and as a fraction of all words."""
 
     documents: Between
     words: Between
 
 
 class TopicInGroups(NamedTuple):
-    """Share of a topic in the corpus and in each group of documents, in the order of the groups."""
+    """Share of a topic in the corpus and in each group of documents."""
 
     topic: int
     share: AllShares
@@ -190,7 +192,7 @@ class TopicInGroups(NamedTuple):
 def documents_of_topics(
     results: Results, n: int, layer: int, only: int | None = None
 ) -> list[DocumentsOfTopic]:
-    """Return the documents with the greatest shares of each topic, topics by decreasing weight.
+    """Return the documents with the greatest shares of each topic, most frequent topics first.
 
     The documents of a topic are sorted by the lower bound of its share, so that short documents do
     not come first by chance.
@@ -368,7 +370,7 @@ def most_similar(theta: Array, chosen: Array, n: int) -> list[tuple[int, float, 
 
 
 def excerpt_of(text: str, weights: Mapping[str, float], letters: int = EXCERPT) -> str:
-    """Return the passage of a text with the greatest sum of word weights, in whole words.
+    """Return the passage of whole words in a text that has the greatest sum of word weights.
 
     Parameters
     ----------
@@ -398,7 +400,7 @@ def excerpt_of(text: str, weights: Mapping[str, float], letters: int = EXCERPT) 
 
 
 def word_in_topics(results: Results, word: str, layer: int) -> list[WordInTopic]:
-    """Return the topics in which a word occurs, by decreasing fraction of its occurrences.
+    """Return the topics in which a word occurs, with most of the word's occurrences first.
 
     Parameters
     ----------
@@ -462,7 +464,7 @@ def word_in_topics(results: Results, word: str, layer: int) -> list[WordInTopic]
 def topics_in_groups(
     results: Results, by: str | None, along: str | None, cluster: str | None, layer: int
 ) -> tuple[Groups, list[TopicInGroups]]:
-    """Return the shares of each topic in groups of documents, with topics by decreasing weight.
+    """Return the shares of each topic in groups of documents, most frequent topics first.
 
     Parameters
     ----------
@@ -510,8 +512,8 @@ def topics_in_groups(
             Between(share, *bounds), Between(log_ratio, *ends), int(estimate.sign[topic, group])
         )
 
-    # The share of all words and its interval are those of the page and of exports. Only clusters
-    # have wider intervals.
+    # The shares of all words are the same as on the page and in exports, and so are their
+    # intervals, unless clusters make the intervals wider.
     topic_rows, of_words = [], in_all.shares.about(results.weights(layer))
     if groups.grouping.cluster is not None:
         of_clusters = Shares(*(part[:, -1:] for part in estimate_pair.words[:3]))

@@ -12,8 +12,8 @@ from pysgrld.types import Array, Doubles, Floats, Int64s
 
 #: Minimum number of documents for a map.
 FEWEST = 20
-#: Number of nearest neighbours of a document; a map's quality is the fraction of these that it
-#: keeps.
+#: Number of nearest neighbours of a document. The quality of a map is the fraction of these
+#: neighbours that are also nearest on the map.
 NEIGHBOURS = 10
 #: `_ATTRACTING`: number of nearest neighbours that attract a landmark. `_PERPLEXITY`: perplexity
 #: of t-SNE, which is the effective number of these neighbours.
@@ -21,8 +21,8 @@ _ATTRACTING, _PERPLEXITY = 30, 12.0
 #: Layout of the landmarks. `_STEPS`: number of steps of gradient descent. `_EARLY`: number of
 #: first steps in which attraction is exaggerated. `_EXAGGERATION`: factor of the exaggeration.
 _STEPS, _EARLY, _EXAGGERATION = 240, 70, 12.0
-#: Number of landmarks, which are the documents that are laid out first. Every other document starts
-#: between its nearest landmarks.
+#: Number of landmarks: the documents that are laid out first. Every other document starts between
+#: the landmarks nearest to it.
 LANDMARKS = 3_000
 #: Layout of all documents: number of neighbours that attract each document, and number of steps of
 #: gradient descent.
@@ -36,8 +36,8 @@ _CELL, _CELLS = 60, 6
 _BETWEEN, _CELLS_BETWEEN, _SHIFT = 3, 2, 0.004
 #: Maximum number of documents used to measure the quality of a map; they are evenly spaced.
 _JUDGED = 1_000
-#: Up to this number of documents, repulsion is computed exactly; for more documents, the grid is
-#: faster.
+#: Up to this number of documents, repulsion is computed exactly. For more documents, a grid is
+#: used, which is then faster.
 _EXACT = 400
 #: `_BLOCK`: maximum number of documents for which similarities are computed at a time.
 #: `_SIMILARITIES`: maximum number of similarities computed at a time.
@@ -95,7 +95,7 @@ def lay_out_documents(theta: Floats | npt.NDArray[np.float16]) -> DocumentLayout
     if n > len(landmarks):
         cells = _Cells(roots, marked)
         near = cells.nearest(roots, min(_ATTRACTING_ALL, len(marked) - 1), own=np.arange(n))
-        # Documents with the same nearest landmarks differ only by the offsets.
+        # Without these offsets, several documents could have the same position.
         begin = _between(points, *_blocks(roots, marked, _BETWEEN)) + _shifts(n)
         points = _descend(begin, *near, _STEPS_ALL, 0)
     count, judged = min(NEIGHBOURS, n - 1), _spaced(n, _JUDGED)
@@ -113,7 +113,7 @@ def _spaced(n: int, most: int) -> Int64s:
 
 
 def nearest(rows: Floats, others: Floats, count: int, own: Int64s | None) -> tuple[Int64s, Doubles]:
-    """Return indices and squared Hellinger distances of the documents nearest to each row.
+    """Return the ``count`` documents nearest to each row, with squared Hellinger distances.
 
     Parameters
     ----------
@@ -145,13 +145,13 @@ def nearest(rows: Floats, others: Floats, count: int, own: Int64s | None) -> tup
 
 
 def _apart(rows: Floats, others: Floats) -> Floats:
-    """Return the squared Hellinger distances of each row from each of the others, exactly."""
+    """Return the exact squared Hellinger distances between ``rows`` and ``others``, (n, m)."""
     products: Floats = rows @ others.T
     return np.subtract(1.0, products, out=products)
 
 
 def _block_size(others: int) -> int:
-    """Return the number of documents that are compared with ``others`` documents in one block."""
+    """Return the number of documents per block if each is compared with ``others`` documents."""
     return max(1, min(_BLOCK, _SIMILARITIES // max(others, 1)))
 
 
@@ -164,7 +164,7 @@ def _roots(theta: Floats | npt.NDArray[np.float16]) -> Floats:
 
 
 def _blocks(rows: Floats, others: Floats, count: int) -> tuple[Int64s, Floats]:
-    """Return indices and squared distances of each row's nearest ``others``, (n, count)."""
+    """Return the nearest of ``others`` to each row, with squared distances, (n, count)."""
     count = min(count, len(others))
     index, squares = (
         np.empty((len(rows), count), np.int64),
@@ -178,7 +178,7 @@ def _blocks(rows: Floats, others: Floats, count: int) -> tuple[Int64s, Floats]:
 
 
 def _between(points: Doubles, index: Int64s, squares: Floats | Doubles) -> Doubles:
-    """Return the means of the points listed in the rows of ``index``, weighted by similarity."""
+    """Return the mean position of the points in each row of ``index``, weighted by similarity."""
     weight = 1.0 / (np.maximum(squares, 0.0) + 1e-3)
     weight /= weight.sum(axis=1, keepdims=True)
     return np.asarray((points[index] * weight[:, :, None]).sum(axis=1))
@@ -219,7 +219,7 @@ class _Cells:
     def nearest(
         self, rows: Floats, count: int, *, own: Int64s | None = None, reach: int = _CELLS
     ) -> tuple[Int64s, Doubles]:
-        """Return indices and squared Hellinger distances of the documents nearest to each row.
+        """Return the ``count`` documents nearest to each row, with squared Hellinger distances.
 
         Rows in the same cell are searched together, in all cells that are near any of these rows.
 
@@ -275,7 +275,7 @@ class Placement:
 
 
 def _nearest_points(points: Doubles, judged: Int64s, count: int) -> Int64s:
-    """Return the indices of the nearest points of each point in ``judged``, (m, count)."""
+    """Return the indices of the ``count`` points nearest to each of ``judged``, (m, count)."""
     index = np.empty((len(judged), count), np.int64)
     size = _block_size(len(points))
     for begin in range(0, len(judged), size):
@@ -288,7 +288,7 @@ def _nearest_points(points: Doubles, judged: Int64s, count: int) -> Int64s:
 
 
 def _least(values: Array, count: int) -> tuple[Int64s, Array]:
-    """Return the indices and values of the smallest entries of each row, in ascending order."""
+    """Return the indices and values of the ``count`` smallest entries of each row, ascending."""
     count = min(count, values.shape[1])
     if count < values.shape[1]:
         some = np.argpartition(values, count - 1, axis=1)[:, :count]
@@ -359,7 +359,7 @@ def _descend(y: Doubles, index: Int64s, squares: Doubles, steps: int, early: int
     )
     for step in range(steps):
         is_early = step < early
-        # Coordinates by axis are contiguous, which makes each operation faster.
+        # All values of a coordinate are contiguous in memory, which makes each operation faster.
         apart = [own[:, None] - own[index] for own in np.ascontiguousarray(y.T)]
         pull = apart[0] ** 2
         pull += apart[1] ** 2
@@ -413,11 +413,13 @@ class _Repulsion:
         grids = np.empty((3, side * side))
         for grid, charge in zip(grids, (np.ones(len(y)), *y.T), strict=True):
             grid[:] = np.bincount(nodes.ravel(), (weights * charge).ravel(), side * side)
-        # Rows of the transforms beyond the grid would only transform zeros.
+        # Rows of the transforms beyond the grid are left out, because they would only transform
+        # zeros.
         along = np.fft.rfft(grids.reshape(3, side, side), 2 * side, axis=2)
         spread = np.fft.fft(along, 2 * side, axis=1)
-        # The sum of 1 / (1 + d^2) over all pairs, by Parseval's theorem. Columns between the first
-        # and the last one stand for two columns of the whole transform.
+        # The sum of 1 / (1 + d^2) over all pairs of points, by Parseval's theorem. A column between
+        # the first and the last one counts twice, because it stands for two columns of the whole
+        # transform.
         power = (spread[0].real ** 2 + spread[0].imag ** 2) * inverse
         pairs = 2.0 * power.sum() - power[:, 0].sum() - power[:, -1].sum()
         total = max(float(pairs) / (2 * side) ** 2 - len(y), 1e-12)

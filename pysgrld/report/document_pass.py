@@ -32,16 +32,17 @@ BESIDE, PLACED = 1_000_000, 102_400
 TOPICS = 12
 #: A topic occurs in a document if its share of the document is at least this.
 HAS = 0.1
-#: `BEST`: maximum number of documents listed for a topic. `SURE`: minimum lower bound of the
-#: topic's share in a listed document, because a share with a smaller lower bound may be due to
+#: `BEST`: maximum number of documents listed for a topic. `SURE`: a document is listed only if the
+#: lower bound of the topic's share is at least this number, because smaller shares may be due to
 #: chance.
 BEST, SURE = 5, 0.01
-#: `_CELLS`: number of values drawn for a block of documents; it is greater if the topics are
-#: large. `_PRODUCTS`: maximum number of values in the sums of products for correlations.
+#: `_CELLS`: number of values drawn for a block of documents, which may be exceeded if the topics
+#: are large. `_PRODUCTS`: maximum number of values in the sums of products for correlations.
 _CELLS, _PRODUCTS = 8_000_000, 10_000_000
 #: A correlation is set to 0 unless at least this fraction of draws agree on its sign.
 AGREE = 0.9
-#: A standard normal variable lies between minus and plus this value with probability 0.9.
+#: A standard normal variable is between minus this number and plus this number with probability
+#: 0.9.
 NORMAL = 1.6449
 
 
@@ -102,7 +103,7 @@ def on_map(corpus: Corpus, topics: int) -> Int64s:
 
 
 def beside_map(corpus: Corpus, mapped: Int64s, topics: int) -> list[Int64s]:
-    """Return blocks of documents that only a page in the form of a folder shows on its map."""
+    """Return blocks of further documents, which are on the map only if the page is a folder."""
     rows = evenly_spaced(PositionsExcept(corpus.documents, np.zeros(0, np.int64)), BESIDE)
     rows = np.setdiff1d(rows, mapped, assume_unique=True)
     placed = max(1, min(PLACED, _MAPPED_CELLS // topics))
@@ -227,7 +228,7 @@ class Shares(NamedTuple):
 
     @classmethod
     def traced(cls, trace: Doubles, deviation: Doubles | None) -> Shares | None:
-        """Compute shares from a Gibbs refinement's draws, (S, K); return None for too few draws.
+        """Compute shares from S draws of a Gibbs refinement, (S, K); return None if S is small.
 
         ``deviation`` is that of `share_deviation`, (K,), or None for these documents alone.
         """
@@ -239,14 +240,14 @@ class Shares(NamedTuple):
         return shares if deviation is None else shares.widen(deviation)
 
     def widen(self, deviation: Doubles) -> Shares:
-        """Widen the intervals for a further normal error with standard deviations ``deviation``."""
+        """Widen the intervals by a further normal error with the given standard deviations."""
         more = NORMAL * deviation[:, None]
         low = self.mean - np.hypot(self.mean - self.low, more)
         high = self.mean + np.hypot(self.high - self.mean, more)
         return Shares(self.mean, np.maximum(0.0, low), np.minimum(1.0, high))
 
     def about(self, weights: Doubles | None) -> Shares:
-        """Replace the means by the given weights, (K,), and shift the intervals accordingly."""
+        """Replace the means by topic weights, (K,), and shift the intervals by the differences."""
         if weights is None:
             return self
         mean = weights[:, None]
@@ -284,7 +285,7 @@ class TopicShares(DocumentVisitor):
 
     @classmethod
     def in_training(cls, results: Results, corpus: Corpus | None, rows: Int64s) -> Self:
-        """Return a visitor for the documents ``rows`` that counts only training documents."""
+        """Return a visitor that gets the documents ``rows`` but counts only training documents."""
         counted = None
         if corpus is not None:
             counted = ~np.isin(rows, results.training_documents(corpus).without)
@@ -414,7 +415,7 @@ class DocumentTopics(DocumentVisitor):
 
 
 class Correlation(DocumentVisitor):
-    """Visitor that correlates square roots of topic proportions over documents, for each draw."""
+    """Visitor that correlates the square roots of topics' proportions in each draw."""
 
     def begin(self, draws: int, documents: int, topics: int) -> None:
         """Reset the sums; with many topics, only the first draws are used."""

@@ -10,7 +10,8 @@ from pysgrld.types import Doubles, Floats, Int64s
 
 #: Minimum number of topics for a map.
 FEWEST = 4
-#: Number of nearest neighbours of a topic; a map's quality is the fraction of these that it keeps.
+#: Number of nearest neighbours of a topic. The quality of a map is the fraction of these neighbours
+#: that are also nearest on the map.
 NEIGHBOURS = 5
 #: A map is shown only if it keeps at least this fraction of nearest neighbours.
 KEPT = 0.1
@@ -242,7 +243,7 @@ def average_linkage(distance: Doubles) -> Tree:
         first_leaves, right = min(ways, key=lambda way: distance[way[0][-1], way[1][0]])
         leaves[n + i] = first_leaves + right
         merges.append((one, other, height, len(first_leaves) + len(right)))
-        # Node n + i replaces both nodes: a refers to it directly, and b refers to a.
+        # Node n + i replaces both nodes. Index a now refers to this node, and b refers to a.
         name[a], name[b] = n + i, -1 - a
     return Tree(merges, np.array(leaves[2 * n - 2] if n else [], np.int64))
 

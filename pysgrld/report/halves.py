@@ -44,7 +44,7 @@ class Coverage(NamedTuple):
 
     @classmethod
     def of(cls, held: Sequence[Array]) -> Coverage:
-        """Compute coverage from boolean arrays, one per topic: True if an interval contains 0."""
+        """Compute coverage from arrays, one per topic, that are True if an interval contains 0."""
         rows = [row for row in held if row.size]
         if not rows:
             return cls(None, None, 0)

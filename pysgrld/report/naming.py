@@ -219,7 +219,7 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _write(descriptor: int, data: bytes) -> int:
-    """Write to a pipe; return the number of bytes taken, which is all if the pipe is broken."""
+    """Write to a pipe and return the number of bytes taken; a broken pipe counts as taking all."""
     try:
         return os.write(descriptor, data)
     except BrokenPipeError:

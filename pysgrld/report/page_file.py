@@ -37,8 +37,8 @@ _AIR = re.compile("(?<=[;:,{]) |(?<=[;{}])\n| (?=[{}])")
 #: Pattern of line ends that do not end a statement in a script. Pages omit these line ends, which
 #: is safe because no string in sgmc's scripts spans lines.
 _JOINT = re.compile(r"(?<=[;,{(\[])\n")
-#: Pattern of characters that are escaped in JSON: they could end a script element or one of its
-#: lines, or are surrogates, which UTF-8 excludes.
+#: Pattern of characters that are escaped in JSON. Some could end a script element or a line of a
+#: script; the others are surrogates, which UTF-8 excludes.
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 #: Pattern of characters that are removed from titles: control characters and surrogates.
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -48,7 +48,7 @@ FORMAT, VERSION = "sgmc-report", 1
 #: Range of natural logarithms that are encoded in 65,535 steps, for probabilities down to 1e-9.
 SPAN = 20.8
 LEAST = 1e-9
-#: Code of a missing position, and of a probability that is too small to be shown.
+#: Code of a missing position. It also stands for a probability that is too small to be shown.
 NONE = 65_535
 #: Compression level of zlib for a block; level 9 takes twice as long for 1 % fewer bytes.
 LEVEL = 6

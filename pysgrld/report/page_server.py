@@ -29,8 +29,8 @@ PATIENCE_OF_ANSWERS = 30.0
 #: Maximum number of requests that are answered at the same time. A browser sends six.
 REQUESTS = 64
 _HOST = "127.0.0.1"
-#: Pattern of the names that are served: the page (also by an empty name), and the files that the
-#: page loads.
+#: Pattern of the paths that are served: the page (its name or an empty path), and the files that
+#: the page loads.
 _NAME = re.compile(rf"|{re.escape(INDEX)}|{FILES.pattern}/[a-z]+/[0-9]{{6,18}}\.bin")
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -140,7 +140,8 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             super().handle()
         except ConnectionError:
-            # If `_give_up` has closed the connection of a late request, the error is expected.
+            # This error is expected if the request was late and `_give_up` has closed its
+            # connection.
             if not self._late:
                 raise
         finally:
@@ -226,7 +227,7 @@ def _read(folder: Path, name: str) -> bytes | None:
             for inner in folders:
                 place = os.open(inner, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=place)
                 stack.callback(os.close, place)
-            # If a pipe has replaced the file, O_NONBLOCK prevents that opening waits.
+            # O_NONBLOCK prevents a wait if another program has replaced the file by a pipe.
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
             with open(os.open(last, flags, dir_fd=place), "rb") as file:
                 is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)

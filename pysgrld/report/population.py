@@ -70,7 +70,7 @@ class EstimatedShares(NamedTuple):
 
 
 class Population(NamedTuple):
-    """Shares of topics in groups: means over documents, and fractions of the words."""
+    """Two estimates of topic shares in groups: means over documents, and fractions of the words."""
 
     documents: EstimatedShares
     words: EstimatedShares
@@ -97,7 +97,7 @@ class Sampled(NamedTuple):
     freedom: Doubles
 
     def topics_variance(self) -> Doubles:
-        """Return the variance of the draws, (K,), minus the noise of single documents."""
+        """Return the variance of the draws, (K,), minus the noise of drawing single documents."""
         variance: Doubles = np.maximum(0.0, self.drawn.var(axis=0, ddof=1) - self.noise)
         return variance
 
@@ -121,7 +121,7 @@ class Sampled(NamedTuple):
         )
 
     def interval(self, least: float) -> tuple[Doubles, Doubles]:
-        """Return the bounds of the 90 % interval; without degrees of freedom, ``least`` and 1.
+        """Return the bounds of the 90 % interval, or (``least``, 1) if the variance is unknown.
 
         A mean outside the range from `least` to 1 is moved to the nearer end, and its interval
         moves with it, so that the interval keeps its width on the inner side.
@@ -179,9 +179,9 @@ class _Sums:
         self.weighted = np.zeros((weightings, groups + 1, topics))
         self.size, self.weighted_size = np.zeros(groups + 1), np.zeros((weightings, groups + 1))
         self.noise = np.zeros((groups + 1, topics))
-        # If units can be clusters of several documents, ``_terms`` has each document's group, mean,
-        # size and unit. Otherwise, ``_powers`` has sums over documents of mean^i size^j for i + j =
-        # 2 and 4, which need less memory.
+        # If a unit can be a cluster of several documents, ``_terms`` has each document's group,
+        # mean, size and unit. Otherwise, ``_powers`` has the sums over documents of mean^i size^j
+        # for i + j = 2 and i + j = 4, which need less memory.
         self._terms: list[tuple[int, Floats, Doubles, Int64s]] = []
         self._powers: dict[tuple[int, int], Doubles] = {}
         if weightings and not clustered:
@@ -234,7 +234,7 @@ class _Sums:
         )
 
     def _freedom(self, inside: Array, share: Doubles) -> Doubles:
-        """Return the degrees of freedom of the variance between units, (K,), at least 1.
+        """Return the degrees of freedom, (K,), of the variance between documents or clusters.
 
         If a few units contribute most of the variance, it is as uncertain as the variance of only
         these units. With deviations e of n units, the degrees of freedom are 2 / (sum e^4 / (sum
@@ -385,7 +385,7 @@ def sure_signs(z: Doubles) -> Int64s:
 
 
 def discoveries(p: Doubles) -> Array:
-    """Return True for p-values, (n,), that are significant at a false discovery rate of 5 %.
+    """Return a mask of the p-values, (n,), that are significant at a false discovery rate of 5 %.
 
     Parameters
     ----------

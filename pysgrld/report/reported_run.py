@@ -100,7 +100,7 @@ class Noun(NamedTuple):
 
     @property
     def with_article(self) -> str:
-        """The singular after "a" or "an"."""
+        """Singular of the noun, preceded by "a" or "an"."""
         return f"{'an' if self.one[:1].lower() in tuple('aeiou') else 'a'} {self.one}"
 
 
@@ -200,8 +200,8 @@ class ReportedRun:
         threads: int | None = None,
         added: AddedFiles | None = None,
     ) -> None:
-        # The user types a plural such as "chapters", or a singular and a plural such as
-        # "child/children".
+        # The user names a document by a plural such as "chapters", or by singular and plural such
+        # as "child/children".
         self.asked, many = (asked, asked.noun)
         one, slash, rest = many.partition("/")
         if slash:
@@ -259,7 +259,7 @@ class ReportedRun:
         return self.results.found_by(self.at) is not None
 
     def visit_documents(self, visitor: _D) -> _D | None:
-        """Register a visitor for the documents that `read` reads; return None without a corpus."""
+        """Register a visitor of the documents that `read` reads; return None without a corpus."""
         if self.corpus is None:
             return None
         self._document_visitors.append(visitor)
@@ -277,7 +277,8 @@ class ReportedRun:
         tell(1)
         self.diagnosis: Diagnosis | None = None
         lead = None
-        # In this case, the diagnosis and the words share one pass over the samples.
+        # If one pass over the samples suffices, the diagnosis shares the pass with the statistics
+        # of words.
         if self._has_one_pass():
             lead = partial(self._diagnose, len(self.missing))
         else:
@@ -318,7 +319,8 @@ class ReportedRun:
             if self.draws > 1:
                 self.low, self.high = low, high
         elif self.all_documents is None and at == 0 and not self.pooled:
-            # A fit in Python keeps no documents, but the deviation of shares over them.
+            # A fit in Python stores no documents, but it stores the standard deviation of the
+            # shares over documents.
             deviation, trace = results.fit_measures.deviation, results.share_trace
             if trace is not None and deviation is not None:
                 traced = Shares.traced(trace[:, : self.size], None if results.these else deviation)

@@ -21,9 +21,9 @@ from pysgrld.types import Documents, Doubles, Floats, Int64s
 #: number of words shown of a document without text.
 LONGEST, STRETCH, WORDS = 20_000, 300, 60
 #: `_GAP`: pattern of blanks between words. `_NEAR`: a long text is cut at a blank within this
-#: distance in characters, or anywhere if no blank is so near.
+#: number of characters, or in a word if no blank is that near.
 _GAP, _NEAR = re.compile(r"\s+"), 40
-#: The cache is emptied if it has the results for more than this number of sequences of letters.
+#: Maximum number of sequences of letters in the cache; if there are more, the cache is emptied.
 _CACHED = 1 << 17
 #: First character in the order of Unicode that may be an ideograph.
 _FIRST_IDEOGRAPH = "\u2e80"
@@ -158,19 +158,20 @@ class KnownWords:
         self, ids: Mapping[str, int], pattern: re.Pattern[str] | None, *, keep_links: bool
     ) -> None:
         self._ids, self._pattern, self._keep_links = ids, pattern, keep_links
-        # With parentheses, `split` returns gaps and sequences of letters in turn.
+        # Because the pattern has parentheses, `split` returns gaps and sequences of letters in
+        # turn.
         self._parts = re.compile(f"({word_pattern().pattern})")
         self._clear()
 
     def _clear(self) -> None:
-        # Most sequences of letters occur several times. For each sequence, the cache has the
-        # numbers of its first known word in the array of all cached words, and of the next
-        # sequence's first one.
+        # Most sequences of letters occur several times. For each sequence, the cache has two
+        # indices into the array of all cached words: the index of its first known word, and that of
+        # the next sequence's first word.
         self._cached: dict[str, int] = {}
         self._bounds, self._words = array("q", [0]), array("q")
 
     def _add(self, letters: str) -> int:
-        """Return the number of a sequence of letters in the cache, to which it is added."""
+        """Add a sequence of letters to the cache, and return its number in the cache."""
         for place in self._known(characters.tokens_in_word(letters)):
             self._words.extend(place)
         self._bounds.append(len(self._words) // 3)
@@ -191,7 +192,8 @@ class KnownWords:
             return Places(begin, end, ids, np.repeat(np.arange(len(known)), [*map(len, known)]))
         if len(self._cached) > _CACHED:
             self._clear()
-        # A line end is part of no word, so that words of joined texts are those of each text.
+        # A line end is not part of any word, so joined texts have the same words as the single
+        # texts.
         parts = self._parts.split("\n".join(read))
         letters, cached = parts[1::2], self._cached
         starts = np.cumsum([*map(len, parts)])[:-1:2]
@@ -267,7 +269,8 @@ def _tinted_together(
     gaps = places.begin - np.concatenate(([0], places.end[:-1]))[: len(places.begin)]
     begins = ends[:-1][np.diff(ends) > 0]
     gaps[begins] = places.begin[begins]
-    # If a text is shown as a whole, and its characters are units of UTF-16, this has its spans.
+    # If a text is shown as a whole and each character is one unit of UTF-16, this list has the
+    # text's spans.
     spans: list[int] = (
         np.stack((gaps, places.end - places.begin, likely.topics, likely.percents), axis=1)
         .ravel()
@@ -348,7 +351,7 @@ def _best_stretches(places: Places, gains: Doubles, ends: Int64s) -> list[tuple[
     base = places.row * width
     first = np.minimum(np.searchsorted(base + places.begin, base + places.end - STRETCH), words)
     total = np.concatenate(([0.0], np.cumsum(gains)))
-    # Later decimals of a difference of sums depend on the other texts.
+    # The later decimals are rounded off, because they depend on the other texts in the sums.
     gain = np.round(total[1:] - total[first], 9)
     most = np.maximum.reduceat(gain, ends[:-1][has_words])
     best = np.flatnonzero(gain == np.repeat(most, np.diff(ends)[has_words]))
@@ -371,7 +374,7 @@ def _cut(text: str, first: int, last: int) -> tuple[int, int]:
 
 
 def _apart(marks: Iterator[_Mark]) -> Iterator[_Mark]:
-    """Yield words without overlap; the word with the less probable topic loses the common part."""
+    """Yield words without overlap; the word with the more probable topic keeps the common part."""
     waiting: _Mark | None = None
     for mark in marks:
         begin, end, _, probability, _ = mark

@@ -33,12 +33,13 @@ MOST, LAMBDAS = 30, tuple(i / 10 for i in range(11))
 #: A word is chosen by relevance only if it is expected to occur in the topic at least this often,
 #: because the relevance of a rarer word would be high by chance.
 USES = 5.0
-#: Ranks are computed for at most this number of a topic's seed words, the most probable ones.
+#: Maximum number of seed words of a topic for which ranks are computed; the most probable words are
+#: chosen.
 SEEDS = 100
 #: `NAME_WORDS`: number of words in an automatic name. `BETWEEN`: separator between these words.
 NAME_WORDS, BETWEEN = 3, " · "
-#: `TOPICS_OF_WORD`: maximum number of topics listed for a word. `LEAST_SHARE`: minimum fraction of
-#: the word's uses that are in a listed topic.
+#: `TOPICS_OF_WORD`: maximum number of topics listed for a word. `LEAST_SHARE`: a topic is listed
+#: only if at least this fraction of the word's uses are in the topic.
 TOPICS_OF_WORD, LEAST_SHARE = 6, 0.04
 #: Number of words processed in one block.
 _ROWS = 8192
@@ -196,7 +197,7 @@ def candidates(phi: Floats, tokens: Doubles, counts: Int64s | None) -> list[Int6
 
 
 def with_needed(p: Floats, *ids: Int64s) -> Int64s:
-    """Return the sorted union of word ids, by decreasing probability p in the topic."""
+    """Return the union of several arrays of word ids, sorted by decreasing probability ``p``."""
     union = np.unique(np.concatenate(ids))
     ranked: Int64s = union[np.lexsort((union, -p[union]))]
     return ranked
@@ -357,7 +358,7 @@ class SeedWord(NamedTuple):
 
 
 class SeedsFollowed:
-    """Ranks of seed words in the fitted topics, as a measure of how well the data support them.
+    """Ranks of seed words in the fitted topics, which show how well the data support the words.
 
     Parameters
     ----------
@@ -385,7 +386,7 @@ class SeedsFollowed:
         self._ten, self._draws = np.zeros(self._words.shape), 0
 
     def add(self, sample: KeptSample) -> None:
-        """Count which seed words are among the ten top words of a sample of the first chain."""
+        """Count the samples in which each seed word is among its topic's ten top words."""
         if sample.chain == 0:
             rows = np.arange(len(self._words))
             self._ten += sample.look_up(rows, self._words, self._there)[2]
@@ -427,7 +428,7 @@ def seeds_followed(results: Results, layer: int = 0) -> dict[int, tuple[SeedWord
 
 
 def automatic(first: Int64s, vocabulary: Sequence[str], order: Sequence[int]) -> dict[int, str]:
-    """Name each topic by three of its first words, starting with different words if possible.
+    """Name each topic by three of its first words; names begin with different words if possible.
 
     Parameters
     ----------
@@ -500,7 +501,7 @@ def labelled(
 
 
 def heaviest(shown: Int64s, weights: Doubles | None) -> list[int]:
-    """Return topics sorted by decreasing weight, or in the given order without weights.
+    """Return topics sorted by decreasing weight, or in the given order if weights are unknown.
 
     Parameters
     ----------

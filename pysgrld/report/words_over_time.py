@@ -15,7 +15,7 @@ from pysgrld.types import Array, Doubles, Floats, Int64s
 
 #: `occurrences_per_document` processes this number of documents at a time.
 _DOCUMENTS = 1024
-#: Probabilities are at least this, so that they have a logarithm.
+#: Smaller probabilities are raised to this number, so that they have a logarithm.
 _TINY = 1e-30
 #: Maximum number of drawn values in memory; topics are processed in blocks of this size.
 _VALUES = 8_000_000
@@ -110,7 +110,7 @@ def _bounds(logs: Doubles, repeated: Doubles, prior: Array | float) -> tuple[Dou
 
 
 def occurrences_per_document(results: Results, topics: Int64s, words: Int64s) -> Doubles:
-    """Return the mean number of occurrences of words per document in which the topic uses them.
+    """Return the mean count of each word in a document, over documents that use it with the topic.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def occurrences_per_document(results: Results, topics: Int64s, words: Int64s) ->
 
 
 def _looked_up(results: Results, step: int, topics: Int64s, words: Int64s) -> Floats:
-    """Return a stored sample's probabilities of topics' words in all time slices, (K, n, T)."""
+    """Return the probabilities of topics' words in the time slices of a sample, (K, n, T)."""
     sample = results.read_sample(step)
     phi = results.fitted.topics_by_slice(
         results.fitted.sample_to_draw(sample)

@@ -116,7 +116,7 @@ class ReadySearch(NamedTuple):
     request: SearchRequest
 
     def training_request(self, contender: Contender, out: Path, **changes: Any) -> Request:
-        """Return the request to train a run with one setting, on its share of the threads."""
+        """Return the request to train a run of one setting with a part of the search's threads."""
         request = self.request
         threads = max(1, Request(request.inputs, request.choices).threads // request.jobs)
         choices = request.choices.without(_OF_SEARCH).updated(contender.choices)
@@ -136,7 +136,7 @@ class ReadySearch(NamedTuple):
         if memory is not None:
             changes["max_memory"] = memory // self.request.jobs
         task_request = self.training_request(cell.contender, cell.path(self.folder), **changes)
-        # The input files were checked once for all runs, so each run uses the stored corpus.
+        # All inputs were checked once, so each run uses the stored corpus.
         return task_request._replace(as_stored=True)
 
 
@@ -162,7 +162,7 @@ def check(request: SearchRequest) -> None:
 
 
 def _draft(request: SearchRequest, tokens: int = 0) -> SearchPlan:
-    """Return the plan of a search without facts about the corpus except its number of tokens.
+    """Return the plan of a search, without any fact about the corpus but its number of tokens.
 
     Before the corpus is read, this number is 0, and numbers of topics that the user did not choose
     are provisional.
@@ -205,7 +205,7 @@ def prepare_search(
         check_writable(folder)
         _check_folder(folder)
         if not path_exists(folder, OutputError):
-            check_inputs(request.inputs)  # Check the inputs before any file is written.
+            check_inputs(request.inputs)  # The request is checked before any file is written.
         make_folder(folder, "search")
         with hold(folder / "lock", break_lock=request.break_lock):
             if (ready := _plan_settings(request, folder, stoppable)) is not None:
@@ -286,7 +286,7 @@ def find(request: SearchRequest) -> Path:
 
 
 def _matches_plan(request: SearchRequest, plan: SearchPlan) -> bool:
-    """Return True if a request is for the settings and options of a plan, on any corpus."""
+    """Return True if a request and a plan have the same settings and options, on any corpus."""
     return _draft(request, plan.corpus["training_tokens"]).is_like(plan)
 
 
@@ -333,7 +333,8 @@ def _has_only_started(folder: Path) -> bool:
 def _plan_settings(request: SearchRequest, folder: Path, listener: Stoppable) -> ReadySearch | None:
     """Plan all settings for the corpus; return None if the folder's search has another corpus."""
     search = ReadySearch(folder, _draft(request), request)
-    # The limit is for the memory of all runs together; check only once how many runs fit at a time.
+    # The limit applies to all runs together. Check only once how many runs fit into memory at a
+    # time.
     memory = request.choices.start.max_memory
     shared = {} if memory is None else {"max_memory": memory}
 

@@ -83,7 +83,7 @@ def search(request: SearchRequest, teller: SearchTeller, explain: Explain) -> De
                 _train(ready, current_round, teller, stop, started, explain)
                 records = _decide(ready, current_round, records, teller)
         except Interrupted:
-            # The error of an early stop must be reported, rather than this error.
+            # Suppress errors of reading the progress, so that the early stop is reported.
             with contextlib.suppress(SgmcError):
                 teller.progress = SearchProgress.read(ready.folder)
             raise
@@ -91,7 +91,7 @@ def search(request: SearchRequest, teller: SearchTeller, explain: Explain) -> De
 
 
 def open_tasks(request: SearchRequest, teller: SearchTeller) -> int:
-    """Decide all trained rounds, and return the number of runs in the next round (0 at the end).
+    """Decide each trained round, and return the number of runs in the next round, or 0 at the end.
 
     Parameters
     ----------

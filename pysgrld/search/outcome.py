@@ -38,7 +38,7 @@ SAMPLES = 40
 def read_standing(
     contender: Contender, chains: Sequence[Results]
 ) -> tuple[Standing, list[Estimate]]:
-    """Read the score of a setting and its recent improvement from its chains' latest checkpoints.
+    """Read a setting's score and recent improvement from the latest checkpoints of its chains.
 
     Parameters
     ----------
@@ -64,8 +64,7 @@ def read_standing(
     first, share_gained = chains[0], scorers[0].share_gained
     step, options = first.checkpoint.step, first.options
     history = read_running_averages(first.checkpoint.arrays).history.tolist()
-    # This is the gain of the second half of the iterations, or None if the first half has no
-    # sample.
+    # Gain of the second half of the iterations, or None if the first half has no sample.
     gained = None
     before = (step // 2 - options.burn_in) // options.sample_every
     if 1 <= before < len(history):
@@ -236,8 +235,8 @@ def read_result(
         standing, scores = read_standing(contender, chains)
         score = bounds(float(standing.score), resample_scores([standing.score])[0])
         share, least, most = (math.nan if x is None else x for x in one["worse"])
-        # This is the reduction of the score from the next smaller number of topics, with all other
-        # options equal.
+        # Fraction by which the score improves over that of the next smaller number of topics, with
+        # all other options equal.
         gain = None
         if not dropped:
             smaller = [

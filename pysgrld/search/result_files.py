@@ -161,7 +161,7 @@ class ChartPoint(NamedTuple):
 
 
 class Line(NamedTuple):
-    """Points of a chart for one setting of all options except the number of topics.
+    """Points of a chart with equal options, except for the number of topics.
 
     The name of the line is empty if there is only one line.
     """

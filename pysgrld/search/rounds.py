@@ -42,7 +42,7 @@ _KEY = 20
 
 
 class Cell(NamedTuple):
-    """Run of a round: a setting and the number of a chain."""
+    """Run in a round of a search, given by its setting and the number of its chain."""
 
     contender: Contender
     chain: int
@@ -217,7 +217,7 @@ def bounds(value: float, draws: Doubles) -> Interval95:
 
 
 def differences(standings: Sequence[Standing], leader: Standing) -> list[Interval95]:
-    """Return the fractions by which perplexities exceed the best setting's, with intervals."""
+    """Return interval estimates of the fractions by which perplexities exceed the best one."""
     draws = resample_scores([s.score for s in standings])
     lead = draws[[s.name for s in standings].index(leader.name)]
     intervals = []
@@ -250,8 +250,8 @@ def judge(standings: Sequence[Standing]) -> list[SettingDecision]:
             reason = "not certainly worse"
         elif standing.gained is None:
             reason = "too few scores to estimate its improvement"
-        # Compare the gain of the last doubling of iterations with the distance to the best, both as
-        # logs.
+        # Compare two logs of ratios: the gain of the last doubling of iterations, and the distance
+        # to the best setting.
         elif not -math.log1p(-standing.gained) < math.log1p(worse.value):
             reason = "worse, but still improving"
         else:

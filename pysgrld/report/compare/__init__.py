@@ -44,7 +44,7 @@ TOP = 10
 STEPS = 5
 #: Maximum number of new words that a comparison lists.
 NEW_WORDS = 20
-#: Pattern of words that are only numbers, perhaps after ``w`` or ``word``.
+#: Pattern of words that stand for word numbers: digits, perhaps after ``w`` or ``word``.
 _NUMBERED = re.compile(r"(?:word|w)?\d+")
 
 
@@ -179,7 +179,7 @@ def former_run(name: str) -> str | None:
 
 
 def _replaced(left: _ComparedRun, right: _ComparedRun) -> list[tuple[int, int]]:
-    """Return pairs of rows (left, right) of topics that were replaced when a run was continued.
+    """Return (left row, right row) of each topic replaced when one run continued the other.
 
     The list is empty unless one of the runs continues the other.
     """
@@ -229,7 +229,7 @@ class _ComparedRun:
         self.topics = Topics(how.scaled(rows), weights)
 
     def numbers(self, rows: Sequence[int]) -> tuple[int, ...]:
-        """Convert rows of the compared topics to topic numbers, as used in exports.
+        """Return the topic numbers, as used in exports, of some rows of the compared topics.
 
         Parameters
         ----------
@@ -273,7 +273,7 @@ class _ComparedRun:
         )
 
     def new_words(self) -> dict[str, int]:
-        """Return counts of the run's most frequent words that the other run lacks, without stop words."""
+        """Return the run's most frequent words, without stop words, that the other run lacks."""
         counts = self.results.word_counts()
         if counts is None:
             return {}
@@ -286,7 +286,7 @@ class _ComparedRun:
         return dict(sorted(words, key=lambda pair: (-pair[1], pair[0]))[:NEW_WORDS])
 
     def described(self) -> Side:
-        """Return a description of the run for a comparison."""
+        """Return the `Side` that describes this run in the result of a comparison."""
         run, layer = self.results, self.at
         labels = run.named if layer == 0 else {}
         counts, outside = run.word_counts(), None
@@ -319,7 +319,7 @@ def _row(
     top: int,
     documents: SharedDocuments | None,
 ) -> ComparedTopics:
-    """Describe a group of matching topics: shares, common top words, and top words of one run."""
+    """Describe a group of matching topics by their shares, common top words and other top words."""
     share_left, words_left, outside_left = left.together(group.left, top)
     share_right, words_right, outside_right = right.together(group.right, top)
     common_words = [word for word in words_left if word in words_right]

@@ -17,13 +17,14 @@ from pysgrld.run.machine import RELEASE
 
 #: Number of standard errors on each side of a 95 % interval.
 _WIDTH = 1.96
-#: A topic has grown or faded if the ratio of its shares in the two runs is at least this.
+#: A topic has grown or faded only if the ratio of its shares in the two runs is at least this
+#: number.
 GROWN = 1.5
-#: A topic has grown or faded only if its shares differ by at least this, because smaller
-#: differences of rare topics may be due to chance.
+#: A topic has grown or faded only if its shares differ by at least this number. Smaller differences
+#: of rare topics may be due to chance.
 GROWN_BY = 0.005
-#: A topic is new or gone if at least this fraction of its probability is on words that the other
-#: run lacks.
+#: A topic is new or gone if at least this fraction of its probability belongs to words that the
+#: other run lacks.
 UNKNOWN = 0.5
 #: Possible changes of topics, in the order in which they are listed.
 CHANGES = ("new", "grown", "faded", "gone", "partial", "steady")
@@ -126,7 +127,7 @@ class ComparedTopics(NamedTuple):
 
     @property
     def same(self) -> bool:
-        """True if both sides have the same topic, judged by correlation or else by overlap."""
+        """True if the topics match: by their correlation if known, otherwise by their overlap."""
         if self.nearest is not None:
             return False
         if self.correlation is None:
@@ -141,7 +142,7 @@ class ComparedTopics(NamedTuple):
 
     @property
     def change(self) -> Literal["new", "grown", "faded", "gone", "partial", "steady"]:
-        """Change of the topics from the left run to the right run."""
+        """Kind of change of the topics from the left run to the right run, such as "grown"."""
         if self.kind in {"new", "gone", "partial"}:
             return self.kind
         if (self.outside_right or 0.0) >= UNKNOWN:

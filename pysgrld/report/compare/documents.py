@@ -12,7 +12,7 @@ from pysgrld.models.fitted import evenly_spaced
 from pysgrld.reading.results import Results
 from pysgrld.types import Documents, Doubles
 
-#: Maximum number of training documents of each run that are read with the topics of both runs.
+#: Maximum number of documents of each run for which proportions of both runs' topics are inferred.
 DOCUMENTS = 500
 
 
@@ -33,7 +33,7 @@ class SharedDocuments(NamedTuple):
         return correlations(self.left, self.right)
 
     def correlation(self, left: Sequence[int], right: Sequence[int]) -> float:
-        """Return the correlation between summed proportions of the given topics of the two runs."""
+        """Return the correlation of the summed proportions of the topics ``left`` and ``right``."""
         sums = (
             part[:, list(rows)].sum(axis=1, keepdims=True)
             for part, rows in ((self.left, left), (self.right, right))
@@ -78,7 +78,7 @@ def shared_documents(
 
 
 def with_words_of(documents: Documents, owner: Results, reader: Results) -> Documents:
-    """Convert documents to another run's word ids, leaving out the words that it lacks.
+    """Convert documents to another run's word ids; words that the other run lacks are left out.
 
     Parameters
     ----------

@@ -11,14 +11,15 @@ from pysgrld.evaluate.matching import CORRELATED, Likeness, assign
 from pysgrld.reading.former_topics import STILL_THE_SAME
 from pysgrld.types import Doubles, Floats, Int64s
 
-#: Two topics are partners only if their overlap is at least this, or their proportions correlate by
-#: at least `CORRELATED`.
+#: Two topics are partners only if their overlap is at least this number, or if the correlation of
+#: their proportions is at least `CORRELATED`.
 PARTNERS = 0.3
-#: A topic without a partner is gone, or new, if its proportions in the same documents correlate
-#: less than this with every topic of the other model. In four pairs of runs on one corpus, 1 of 160
-#: topics was wrongly called gone; topics whose documents were removed correlate by 0.25.
+#: A topic without a partner is gone (or new) if its proportions have a lower correlation than this
+#: number with those of every topic of the other model. In four pairs of runs on one corpus, 1 of
+#: 160 topics was wrongly called gone. Topics whose documents were removed had correlations of 0.25.
 ABSENT = 0.3
-#: A further part of a split or merged topic must raise the overlap by at least this.
+#: A split or merged topic gets a further part only if the part raises the overlap by at least this
+#: number.
 ADDS = 0.05
 
 #: Kinds of groups that are listed after all other kinds, with their order.
@@ -28,7 +29,7 @@ Kind = Literal["one to one", "split", "merged", "partial", "gone", "new"]
 
 
 class Group(NamedTuple):
-    """Topics of two models that belong together, given as row numbers of the models' matrices.
+    """Matching topics of two models, given as row numbers in the topic matrix of each model.
 
     Attributes
     ----------
@@ -165,7 +166,7 @@ def group(
 
 
 class _Parts(NamedTuple):
-    """Parts into which a topic is split: rows, overlap of their mean, overlap of each part."""
+    """Topics of the other model into which a topic is split, with their overlaps."""
 
     rows: tuple[int, ...]
     overlap: float
@@ -175,7 +176,7 @@ class _Parts(NamedTuple):
 def _divided(
     ones: Topics, other_side: Topics, best: Int64s, back: Int64s, how: Likening
 ) -> Iterator[tuple[int, _Parts]]:
-    """Yield the row of each topic that the other model splits, and the parts of the topic."""
+    """Yield the row of each topic that the other model splits, and the topic's parts."""
     for one, phi in enumerate(ones.phi):
         candidates = sorted({int(best[one]), *np.flatnonzero(back == one).tolist()})
         if len(candidates) < 2:

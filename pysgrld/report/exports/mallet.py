@@ -27,12 +27,13 @@ STATE, KEYS, DOCUMENTS, WEIGHTS = (
 )
 _OLD_HEAD = b"#doc name topic proportion ...\n"
 _BLANK = re.compile(r"\s")
-#: Approximate number of tokens per block of documents; a longer document is a block of its own.
+#: Approximate number of tokens in a block of documents. A document with more tokens is a block by
+#: itself.
 _TOKENS = 1 << 18
 #: Maximum number of documents read at once.
 _TOGETHER = 4096
-#: Minimum of a topic's parameter alpha if the topics' shares are used as alpha, because alpha must
-#: be positive.
+#: Minimum of a topic's parameter alpha if the topics' shares are used as alpha. A share may be 0,
+#: but alpha must be positive.
 _LEAST = 1e-6
 
 
@@ -95,8 +96,9 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
             words = np.repeat(documents.indices, documents.counts)
             np.add.at(counts, (z, words), 1)
             state.write(_token_lines(first, names, documents.lengths, words, z, vocabulary))
-            # The share of topic k in document d is (n_dk + alpha_k) / (N_d + sum of alpha). The
-            # old layout of MALLET lists the numbers and shares of topics by decreasing share.
+            # The share of topic k in document d is (n_dk + alpha_k) / (N_d + sum of alpha). In
+            # MALLET's old layout, a line lists pairs of topic number and share, the greatest share
+            # first.
             lengths = documents.lengths
             cells = np.repeat(np.arange(len(lengths)), lengths) * k + z
             n_dk = np.bincount(cells, minlength=len(lengths) * k).reshape(-1, k)
@@ -131,7 +133,7 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
 def _drawn(
     results: Results, corpus: Corpus, rows: Int64s, layer: int
 ) -> Iterator[tuple[int, list[str], Documents, Int32s]]:
-    """Draw all tokens' topics, one block of documents at a time.
+    """Draw a topic for each token, one block of documents at a time.
 
     Yields
     ------

@@ -1,4 +1,4 @@
-"""Topics as a matrix of float32: ``topics.npy``, or ``topics.safetensors``.
+"""Topics as a float32 matrix in ``topics.npy`` or ``topics.safetensors``.
 
 Further arrays of a model are exported too, such as the weights of a mixture: as ``weights.npy``, or
 as another tensor in the same file.

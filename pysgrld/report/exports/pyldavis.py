@@ -24,8 +24,8 @@ from pysgrld.types import Doubles, Floats, Int64s
 PAGE, ARGUMENTS = "ldavis.json", "pyldavis.npz"
 #: Step of the slider for lambda, which determines the order of words.
 LAMBDA_STEP = 0.01
-#: The page draws a topic for a word if the expected number of the word's uses in the topic is at
-#: least this.
+#: The page draws a topic for a word only if at least this number of the word's uses are expected in
+#: the topic.
 _USES = 0.5
 #: Maximum number of bytes of the array of words; each word takes as much space as the longest word.
 _WORDS = 1 << 30
@@ -33,7 +33,7 @@ _TINY = 1e-30
 
 
 class TopicUse(NamedTuple):
-    """Inputs of pyLDAvis except the vocabulary, and expected numbers of tokens of the topics.
+    """Inputs of pyLDAvis except the vocabulary, and the expected number of tokens of each topic.
 
     Attributes
     ----------
@@ -140,7 +140,8 @@ def page_data(model: TopicUse, vocabulary: Sequence[str], words: int, tell: Tell
     """
     k = len(model.tokens)
     share = model.tokens / model.tokens.sum()
-    # Expected number of uses of each word, and sum of the word's probabilities over all topics.
+    # Expected number of uses of each word, and the sum of each word's probabilities over all
+    # topics.
     expected, total = np.zeros(len(model.phi)), np.zeros(len(model.phi))
     for p, tokens in zip(columns(model.phi, k), model.tokens, strict=True):
         expected += p * tokens
@@ -215,7 +216,7 @@ _INFO = ("Term", "Freq", "Total", "Category", "logprob", "loglift")
 
 
 def relevant(log_p: Doubles, log_lift: Doubles, n: int) -> Int64s:
-    """Return the ids of words that are among the n most relevant words for some lambda, ascending.
+    """Return the sorted ids of the words that are among the n most relevant for any lambda.
 
     Parameters
     ----------
@@ -231,7 +232,7 @@ def relevant(log_p: Doubles, log_lift: Doubles, n: int) -> Int64s:
 
 
 def _undominated(a: Doubles, b: Doubles, n: int) -> Int64s:
-    """Discard points (a, b) that n other points exceed in both values; return the other indices."""
+    """Return the indices of the points (a, b) that fewer than n points exceed in both values."""
     order = np.argsort(-a, kind="stable")
     front, size = np.empty(0, np.int64), max(64, n)
     while len(order):

@@ -27,14 +27,15 @@ from pysgrld.report.words_over_time import words_over_time
 from pysgrld.run.output_files import open_output
 from pysgrld.types import Array, Doubles, Floats, PositionsExcept
 
-#: A topic has a row in the sparse table of documents if its share is at least this.
+#: The sparse table of documents has a row for a topic if the topic's share is at least this number.
 LISTED = 0.01
 #: Minimum number of bytes in a Parquet row group, except in the last; smaller groups make files
 #: large.
 _WAITING = 1 << 25
 #: Maximum number of values of a CSV table written in one block.
 _CELLS = 200_000
-#: Maximum number of values of words over draws in memory; it sets the number of topics per block.
+#: Maximum number of word probabilities, over all draws, in memory. It determines the number of
+#: topics in a block.
 _VALUES = 8_000_000
 
 
@@ -110,7 +111,8 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
     coherence, stored = results.coherence(TEN, layer, draw), None
     if layer == 0 and draw is None:
         stored = results.fit_measures.npmi
-    # Overlap of each topic in the two chains that differ most, or in the halves of the only chain.
+    # Overlap of each topic in the two chains that differ most, or in the two halves if there is
+    # only one chain.
     overlap = None
     if request.draw == "mean" and not results.fitted.no_mean:
         diagnosis = diagnosed(results.chains, layer, notes)
@@ -175,14 +177,14 @@ def _write_documents(
     parts = []
     for column in about.columns:
         name = column.name
-        # The table has a column of this name already, so rename the column of the corpus.
+        # If the table already has a column of this name, the corpus's column gets another name.
         while name in taken:
             name = f"column_{name}"
         taken.add(name)
         parts.append(TableColumn(name, column.kind))
 
     held_out = results.training_documents(corpus).without
-    # The table has all documents. Their ids are computed, not stored in a list.
+    # Positions of all documents, which are computed on access instead of stored in a list.
     rows = PositionsExcept(corpus.documents, np.zeros(0, np.int64))
     in_all = TopicShares.in_training(results, corpus, rows[:])
     in_all.begin(max(1, len(steps)), len(rows), k)
@@ -305,7 +307,7 @@ class CsvTable:
 
     def __init__(self, file: IO[bytes], columns: Sequence[TableColumn]) -> None:
         self._file = file
-        #: Number of columns of shares, which are the last columns.
+        #: Number of columns with shares; these are the last columns.
         self._shares = sum(1 for _ in takewhile(lambda c: c.kind == "share", reversed(columns)))
         file.writelines(csv_lines([[column.name for column in columns]]))
 

@@ -154,7 +154,7 @@ def trust_of(run: ReportedRun, topic: MatchedTopic) -> Trust:
 
 
 def trust(topic: MatchedTopic, chains: int, share: float) -> Trust:
-    """Judge whether a topic is reliable, that is, found by other chains, with converged values.
+    """Judge whether a topic is reliable: found by other chains, with values that have converged.
 
     Parameters
     ----------

@@ -17,18 +17,18 @@ from pysgrld.report.sample_pass import Bools
 from pysgrld.report.texts_and_metadata import document_names
 from pysgrld.types import Doubles, Floats, Int64s
 
-#: A document is mainly about a topic if the topic's share of the document is above this.
+#: A document is mainly about a topic if the topic's share of the document is above this number.
 HALF = 0.5
-#: `_NAME`: maximum number of characters of a document's name on the map. `_SHORT_NAME`: minimum to
-#: which `_NAME` is reduced if there are many documents. `_NAMES`: maximum number of characters of
-#: all names together.
+#: `_NAME`: maximum number of characters of a document's name on the map. `_SHORT_NAME`: if there
+#: are many documents, this maximum is reduced, but not below this number. `_NAMES`: maximum number
+#: of characters of all names together.
 _NAME, _SHORT_NAME, _NAMES = 80, 30, 4_000_000
 #: Number of documents that are read at a time for their names.
 _TOGETHER = 4096
 #: Number of classes of shares for each doubling of the length of documents. A document without
 #: draws gets its interval from documents with draws in the same class.
 _ALIKE = 16
-#: The name of a topic is on the map if at least this number of documents are mainly about the
+#: The map shows the name of a topic if at least this number of documents are mainly about the
 #: topic.
 _LABELLED = 3
 
@@ -46,7 +46,7 @@ _PARTS = {
 
 
 class _AlikeIntervals:
-    """Interval estimates for documents without draws, by length and share of the main topic.
+    """Intervals of documents without draws, estimated from similar documents with draws.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class _AlikeIntervals:
         self._gaps = [np.bincount(alike, end - mean) / number for end in ends]
 
     def __call__(self, mean: Floats, lengths: Int64s) -> list[Floats]:
-        """Return interval bounds; their distance from the mean is averaged over similar documents.
+        """Return interval bounds: the mean plus the average deviations of similar documents.
 
         The bounds are 0 for a document without similar documents.
         """
@@ -76,7 +76,7 @@ class _AlikeIntervals:
 
     @staticmethod
     def _alike(mean: Floats, lengths: Int64s) -> Int64s:
-        """Return a class number for each document, determined by its length and share."""
+        """Return each document's class number, which depends on its length and main share."""
         doubling = np.log2(np.maximum(lengths, 1)).astype(np.int64)
         share: Int64s = np.minimum(mean * _ALIKE, _ALIKE - 1).astype(np.int64)
         return _ALIKE * doubling + share

@@ -61,8 +61,8 @@ class ShownDocuments(Section):
         most = len(turn) if run.asked.documents is None else run.asked.documents
         packer, size, chosen, begin = zlib.compressobj(LEVEL), 0, {}, 0
         while begin < min(most, len(turn)) and size * 4 // 3 <= ROOM:
-            # Fetch as many documents as are expected to fill the page: each block of the stored
-            # texts is decompressed again for each block of documents.
+            # Fetch as many documents at a time as are expected to fill the page, because each fetch
+            # decompresses blocks of stored texts again.
             fits = (ROOM * 3 // 4 - size) * begin // size if size else 0
             number = min(max(fits, _TOGETHER), _MOST)
             block = turn[begin : min(begin + number, most)]
@@ -109,7 +109,7 @@ class ShownDocuments(Section):
         yield from self._records_of(self.run.rows[list(places)], theta, self._listed(places))
 
     def _listed(self, places: Sequence[int]) -> list[list[list[Any]]]:
-        """Return number, mean share and interval of each main topic of analysed documents."""
+        """Return number, mean share and interval of each main topic of the given documents."""
         loadings = self._topics
         assert loadings is not None
         rows = list(places)

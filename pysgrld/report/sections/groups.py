@@ -41,7 +41,7 @@ _LABEL, _TITLE = 40, 20
 
 
 class GroupShares(Section):
-    """Section on topic shares in values of each column, and in bins of the corpus or a column."""
+    """Section on topic shares for each value of a column, and in bins of the corpus or a column."""
 
     def __init__(self, run: ReportedRun) -> None:
         super().__init__(run)
@@ -121,7 +121,7 @@ class GroupShares(Section):
         return max(informative, key=lambda i: (informative[i], -i)) if informative else None
 
     def blocks(self) -> dict[str, Packed]:
-        """Return topic shares in all groups, with intervals and signs of the differences."""
+        """Return topic shares in all groups, with intervals and signs of clear differences."""
         found = {}
         for name, shares in self._shares.items():
             if name == "along" and not self._is_along:
@@ -136,7 +136,7 @@ class GroupShares(Section):
         return found
 
     def files(self) -> Iterator[tuple[str, bytes, int]]:
-        """Yield files with the groups (by the best column) of additional documents on the map."""
+        """Yield files with the best column's group of each additional document on the map."""
         if self._best is not None:
             for number, rows in enumerate(self.run.beside_rows):
                 content = self._levels(rows).astype(np.uint8).tobytes()
@@ -238,7 +238,7 @@ class Groups(NamedTuple):
 
 
 def _numbered(values: Sequence[Any]) -> Int64s:
-    """Number distinct values from 0; each None gets a number of its own."""
+    """Number distinct values from 0; each None gets a separate number."""
     numbers: dict[Any, int] = {}
     return np.array(
         [numbers.setdefault(object() if v is None else str(v), len(numbers)) for v in values],
@@ -310,7 +310,7 @@ def clustered(
 
 
 def by_columns(about: Known, wanted: Sequence[str], rows: Int64s) -> list[Groups]:
-    """Group documents by each of the given columns, or by default by all columns of `KINDS`.
+    """Group documents by each of the given columns, by default by all columns of the `KINDS`.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ class PredictionsByLength(Section):
     """Perplexity of held-out documents by length, compared with word frequencies."""
 
     def main(self) -> dict[str, Any]:
-        """Return the groups; None if held-out documents are too few or have no perplexity."""
+        """Return the groups by length, or None if documents are too few or have no perplexity."""
         evaluation = self.run.evaluation
         self._groups: list[dict[str, Any]] = []
         if evaluation is None or evaluation.unigram is None or evaluation.documents < 2 * FEWEST:
@@ -40,8 +40,8 @@ class PredictionsByLength(Section):
             now, before = evaluation.average.among(members), evaluation.unigram.among(members)
             score = Estimate.perplexity(now, logs[members], tokens[members])
             usual = Estimate.perplexity(before, frequencies[members], tokens[members])
-            # Both perplexities are of the same documents, so their quotient is computed like a
-            # perplexity.
+            # Both perplexities are of the same documents, so the error of their quotient is
+            # computed like the error of a perplexity.
             rest = Estimate.perplexity(now / before, (logs - frequencies)[members], tokens[members])
             values = [now, score.error, before, usual.error, rest, rest.error]
             if not np.isfinite(values).all():

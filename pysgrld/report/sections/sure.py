@@ -26,7 +26,7 @@ _STATES = {
     "interrupted": (False, "Stopped early."),
     "failed": (False, "Failed."),
 }
-#: Reasons for stopping with texts that already contain the number of iterations.
+#: Reasons for stopping, as texts that already contain the number of iterations.
 _COUNTED = (
     StopReason.CONVERGED,
     StopReason.BUDGET,
@@ -64,7 +64,8 @@ class HowSure(Section):
             for line in self._metrics
             if isinstance(line.get("iteration"), int)
         ]
-        # Iterations, and seconds of training up to each of them. Both lists start with 0.
+        # Numbers of iterations, and seconds of training up to each of these iterations. Both lists
+        # start with 0.
         self._clock = [0, *(i for i, _ in known)], [0.0, *(s for _, s in known)]
         verdicts = [self._state(), *self._prediction(), *self._agreement(), *self._intervals()]
         return {
@@ -169,7 +170,7 @@ class HowSure(Section):
             )
             return [Verdict(True, head, text)]
         if gained >= EVEN:
-            # Densities over thousands of words often give a percentage near 100, which is
+            # For densities over thousands of words, the percentage is often near 100, which is
             # uninformative.
             share = f"{100 * gained:.0f} %" if gained < 0.99 else "Far"
             return [Verdict(True, f"{share} better than word frequencies.", text)]
@@ -253,7 +254,7 @@ class HowSure(Section):
     # ---- the curve
 
     def _curve(self) -> dict[str, Any] | None:
-        """Return curves of scores by training time: averages over draws, and single draws."""
+        """Return curves of scores over time, for averages over draws and for single draws."""
         results, found, kind = self.run.results, self.run.evaluation, self.run.results.fitted.score
         iterations, clock = self._clock
         history = results.history()
