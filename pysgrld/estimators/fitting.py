@@ -98,7 +98,7 @@ def check_memory(
                 "check that X has counts, and split large documents"
             )
         part = f", of which {samples / 2**30:,.1f} GB for samples" if samples else ""
-        fewer = "topics, features or kept samples" if samples else "topics or features"
+        fewer = "topics, features or stored samples" if samples else "topics or features"
         raise UsageError(
             f"topics over the {facts.words} features of X need about {need / 2**30:,.1f} GB of "
             f"memory{part}, but {allowed / 2**30:,.1f} GB may be used; use fewer {fewer}"

@@ -492,7 +492,7 @@ class TopicModel(TopicTables, Transformer):
             raise UsageError(f"draws: {NO_SAMPLE}")
         if len(steps) < draws:
             warnings.warn(
-                f"draws: only {plural(len(steps), 'sample')} of the topics are kept, so there are "
+                f"draws: only {plural(len(steps), 'sample')} of the topics are stored, so there are "
                 f"{len(steps)} draws instead of {draws:,}; for more, set keep_samples before fit",
                 UserWarning,
                 stacklevel=3,

@@ -258,7 +258,7 @@ def unknown_documents(x: Any, documents: Documents, vocabulary: Iterable[str]) -
         return ""
     line = (
         f"{empty:,} of {plural(len(unknown), 'document')} in X have no word that the model knows, "
-        "so their topic proportions are only the prior"
+        "so their topic proportions are those of the prior"
     )
     words = set(vocabulary)
     for document in tokens_in(x) or ():

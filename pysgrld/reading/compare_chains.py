@@ -252,7 +252,7 @@ def _check_same(chains: Sequence[Results]) -> None:
         if twin is not other:
             raise UsageError(
                 f"{twin.path} and {other.path}: both are the same chain (seed {other.seed}, "
-                f"chain {other.chain + 1}) with the same draws; train each with its own --chain-id"
+                f"chain {other.chain + 1}) with the same draws; train them with different --chain-id"
             )
 
 
@@ -283,7 +283,7 @@ def _in_common(
             return slim, True, full
     if len(full[0]) < FEWEST:
         counts = ", ".join(f"{r.path.name} {len(r.kept())}" for r in chains)
-        who = "the chain has kept" if len(chains) == 1 else "the chains have kept in common"
+        who = "the chain has stored" if len(chains) == 1 else "the chains have stored in common"
         raise MissingInputError(
             f"{chains[0].path}: {who} {plural(len(full[0]), 'posterior sample')} ({counts}), "
             f"but at least {FEWEST} are needed (better 100); train longer, with --set samples "

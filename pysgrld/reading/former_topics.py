@@ -98,7 +98,7 @@ class FormerTopics(NamedTuple):
             )
             warn_once(
                 f"{self.run / LABELS}: the names of {plural(len(lost), 'topic')} are not "
-                "carried over, because other topics have taken their place (in brackets: "
+                "carried over, because other topics have replaced these topics (in brackets: "
                 f"overlap with the former topic of {self.parent.get('run')}): {topics}"
             )
         return {k: label for k, label in labels.items() if k not in lost}
@@ -142,7 +142,7 @@ def read_former_topics(
     if digest_of_topics(former) != parent.get("digest") or len(former) > len(now):
         raise CheckpointError(
             f"{run / FORMER}: was changed since it was written; delete the file to continue "
-            "without it (names then stay with their topic numbers)"
+            "without it (each name then stays with its topic number)"
         )
     overlaps = np.zeros(topics)
     for begin in range(0, len(former), _WORDS):

@@ -96,8 +96,8 @@ class Spread(NamedTuple):
             )
         if self.noise is None or self.width is None:
             return (
-                f"{self.algo} may increase the variance by an unknown amount; compare with "
-                f"{self.remedy or '--algo gibbs'}"
+                f"{self.algo} may inflate the variance of samples by an unknown amount; compare "
+                f"with {self.remedy or '--algo gibbs'}"
             )
         return (
             f"with minibatch noise, these ranges are about {self.relative_width} credible "

@@ -168,7 +168,9 @@ class KeptSamples:
         off = (total <= 0.0) | (total > 1.0 + TOLERANCE)
         if off.any():
             k = int(off.argmax())
-            raise CheckpointError(f"{place}: the top words of topic {k} sum to {total[k]:g}")
+            raise CheckpointError(
+                f"{place}: the top-word probabilities of topic {k} sum to {total[k]:g}"
+            )
         if self.population is None:
             return sample
         words = sample["words"].astype(np.int64)

@@ -288,8 +288,8 @@ class Results(KeptSamples):
         if plan is None or plan.sweep >= plan.sweeps:
             return ""
         return (
-            f"{plan.sweep} of {plan.sweeps} Gibbs sweeps are done; the same 'sgmc train' command "
-            "does the rest, after which the intervals are credible intervals"
+            f"{plan.sweep} of {plan.sweeps} Gibbs sweeps are done; repeat the 'sgmc train' command to "
+            "complete them, so that the intervals become credible intervals"
         )
 
     def weights(self, layer_index: int = 0) -> Doubles | None:

@@ -157,8 +157,8 @@ def held_out_of(
     trained = results.training_corpus()
     if trained is not None and contents(trained.provenance) & contents(corpus.provenance):
         listener.note(
-            f"{path}: the run was trained on these documents, so the score is too good for new "
-            "documents; leave out --corpus to score the held-out documents",
+            f"{path}: the run was trained on these documents, so new documents would have a "
+            "worse score; leave out --corpus to score the held-out documents",
             Severity.WARNING,
         )
     ids = np.arange(corpus.documents)

@@ -146,7 +146,7 @@ def _words(
             interval = results.word_intervals(ids[run])
             if interval is None:
                 raise UsageError(
-                    f"{results.path}: keeps too few samples for intervals; train longer"
+                    f"{results.path}: the run has too few samples for intervals; train longer"
                 )
             mean = np.take_along_axis(phi[run].T, ids[run], axis=1).astype(np.float64)
             parts.append(_Bounds(mean, interval.low, interval.high).rows(pairs[:, run]))

@@ -127,7 +127,7 @@ def read_samples(
         if visited:
             if visited != results.word_steps(layer)[0]:
                 raise MissingInputError(
-                    f"{results.path}: kept samples were deleted while they were read: give the "
+                    f"{results.path}: stored samples were deleted while they were read; run the "
                     "command again"
                 )
             return

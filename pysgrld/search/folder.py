@@ -261,7 +261,7 @@ def _refuse_other_options(request: SearchRequest, folder: Path) -> None:
     other += ["--chains"] if request.chains else []
     if other:
         raise MismatchError(
-            f"{folder}: a search resumes with its own options; leave out {', '.join(other)}, or "
+            f"{folder}: a search resumes with its original options; leave out {', '.join(other)}, or "
             "begin a new search with the corpus and another --out"
         )
 

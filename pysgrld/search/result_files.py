@@ -204,8 +204,8 @@ def charts(result: SearchResult) -> list[Chart]:
     ] = [
         (
             f"{result.kind.title.capitalize()} of held-out documents",
-            "Lower is better. Bars: 95 % interval of the difference from the best setting, for "
-            "other documents.",
+            "Lower is better. Bars: 95 % interval of the difference from the best setting, valid "
+            "for other documents like these.",
             score,
             None,
             None,

@@ -100,7 +100,7 @@ def test_without_matplotlib_a_picture_names_the_extra(monkeypatch):
         ([ALL, f"{ALL}/chain-1"], 2, "are the same chain (seed 0, chain 1)"),
         ([ALL, "--layer", "2"], 2, "--layer 2: the model of"),
         ([ALL, "--top", "0"], 2, "--top"),
-        ([ALL, "--burn-in", "50"], 66, "have kept in common 2 posterior samples"),
+        ([ALL, "--burn-in", "50"], 66, "have stored in common 2 posterior samples"),
         ([ALL, "--picture", "p.pdf"], 2, "name a file that ends in .png"),
         ([ALL, "--picture", "sgmc-runs/latest/p.png"], 73, "cannot be created"),
     ],

@@ -301,7 +301,7 @@ def test_another_search_is_not_taken_for_the_one_that_is_there(whole, monkeypatc
         (("planted.txt", *ARGS, "--chains", "3", "--out", folder), "chains: 2 -> 3"),
         (("planted.txt", *ARGS, "--seed", "9", "--out", folder), "seed: none -> 9"),
         (("other.txt", *ARGS, "--out", folder), "corpus: "),
-        ((folder, "-k", "3"), "resumes with its own options; leave out -k"),
+        ((folder, "-k", "3"), "resumes with its original options; leave out -k"),
     ):
         done = CliRunner().invoke(main, ["search", *args])
         assert done.exit_code == 78, (args, done.output)

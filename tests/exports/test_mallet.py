@@ -118,7 +118,7 @@ def test_tokens_without_topics_and_a_lost_corpus_are_refused(exported, chains, m
     for name in ("sam", "ovb"):
         with pytest.raises(
             UsageError,
-            match=r"(cannot be drawn|does not assign topics).*; MALLET's files need topics of tokens",
+            match=r"(cannot be drawn|does not assign topics).*; MALLET's files need a topic per token",
         ):
             exported(name, "mallet")
     monkeypatch.setattr(type(chains("lda")[0]), "training_corpus", lambda self: None)

@@ -328,7 +328,9 @@ def test_top_words_that_no_topic_can_have_are_named(value, trials):
         fitted=SimpleNamespace(layers=(2,)),
         population=None,
     )
-    with pytest.raises(CheckpointError, match=f"the top words of topic 1 sum to {2 * value:g}"):
+    with pytest.raises(
+        CheckpointError, match=f"top-word probabilities of topic 1 sum to {2 * value:g}"
+    ):
         KeptSamples.read_slim(results, 4)
     sample["phi"][1] = 0.1
     assert KeptSamples.read_slim(results, 4) is sample

@@ -219,7 +219,7 @@ def test_draws_are_those_of_the_command(tmp_path):
 
 def test_no_more_draws_than_samples_and_none_without(fitted):
     model = LDA(2, keep_samples=3, **QUICK).fit(COUNTS)
-    with pytest.warns(UserWarning, match=r"draws: only \d samples? of the topics are kept.* of 50"):
+    with pytest.warns(UserWarning, match=r"draws: only \d samples? of the topics are stored.* 50"):
         drawn = model.transform(COUNTS, draws=50)
     assert len(drawn) == len(model.samples()) <= 3
     with pytest.raises(

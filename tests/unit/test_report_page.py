@@ -444,5 +444,5 @@ def test_samples_deleted_in_the_pass_over_them_are_reported(runs, monkeypatch):
         return read(self, step)
 
     monkeypatch.setattr(Results, "read_sample", vanishing)
-    with pytest.raises(MissingInputError, match="deleted while they were read: give the command"):
+    with pytest.raises(MissingInputError, match="deleted while they were read; run the command"):
         report(runs("lda"), threads=1)

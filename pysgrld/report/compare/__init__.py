@@ -144,8 +144,8 @@ def compare(
     corpora = {run.run.config["corpus"].get("fingerprint") for run in runs}
     if len(corpora) > 1 and all(map(_NUMBERED.fullmatch, shared)):
         notes.append(
-            "Both runs have word numbers instead of words; the comparison is right only if a "
-            "number is the same word in both."
+            "Both runs have word numbers instead of words; the comparison is right only if "
+            "each number stands for the same word in both runs."
         )
     if isinstance(score, str):
         notes.append(score)
@@ -359,7 +359,7 @@ def paired_score(left: Results, right: Results) -> PairedScore | str:
     kind, other = left.fitted.score, right.fitted.score
     if kind != other:
         return (
-            "Predictions are not compared, because the runs have different scores: "
+            "Predictions are not compared, because the runs use different scores: "
             f"{kind.title} and {other.title}."
         )
     try:

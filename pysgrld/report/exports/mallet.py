@@ -53,7 +53,9 @@ def files(results: Results, request: ExportRequest) -> list[str]:
     try:
         results.fitted.token_topics(nothing, np.empty(0, np.int64), request.at)
     except UsageError as error:
-        raise UsageError(f"{results.path}: {error}; MALLET's files need topics of tokens") from None
+        raise UsageError(
+            f"{results.path}: {error}; MALLET's files need a topic per token"
+        ) from None
     if results.training_corpus() is None:
         raise MissingInputError(f"{results.missing_corpus}, so MALLET's files cannot be written")
     for number, word in enumerate(results.vocabulary, 1):
@@ -124,7 +126,7 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
             )
             file.write("".join(lines).encode())
             tell("writing words", topic + 1, k)
-    drawn = f"topics of {plural(int(counts.sum()), 'token')} drawn with the current topics"
+    drawn = f"assignments of {plural(int(counts.sum()), 'token')} to the current topics"
     return Exported(
         folder / STATE, f"{plural(len(rows), 'document')}, {plural(k, 'topic')}, {drawn}"
     )

@@ -80,7 +80,7 @@ class Agreement(Section):
                     "Overlap",
                     f"How similar a topic is in the two chains that agree least: the probability "
                     f"that its two distributions over words have in common. 1 means equal, 0 "
-                    f"means no word in common; topics count as the same from {SAME:g}.",
+                    f"means no word in common. Topics with {SAME:g} or more count as the same.",
                 )
             )
             found.append(
@@ -108,7 +108,7 @@ class Agreement(Section):
             Definition(
                 "R-hat, effective draws",
                 "R-hat: spread of a value over all chains (or both halves of one chain), "
-                "compared with its spread within each; 1 means no difference. If R-hat is "
+                "compared with its spread within one; 1 means no difference. If R-hat is "
                 f"{MIXED:g} or more, the topic's shares and intervals are marked as rough. "
                 "Effective draws: number of independent draws whose mean is equally precise.",
                 "Vehtari, Gelman, Simpson, Carpenter and Bürkner 2021",

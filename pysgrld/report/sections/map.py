@@ -115,9 +115,9 @@ class TopicMap(Section):
             found.append(
                 Definition(
                     "Map",
-                    "Principal axes of the distances, or t-SNE started from these axes: the map "
-                    "that keeps more of each topic's nearest topics as neighbours. If both keep "
-                    f"less than {100 * KEPT:.0f} %, no map is shown.",
+                    "One of two maps: principal axes of the distances, or t-SNE started from these "
+                    "axes. The map with more of each topic's nearest topics as neighbours is shown. If "
+                    f"both have less than {100 * KEPT:.0f} % of them, no map is shown.",
                     "van der Maaten and Hinton 2008",
                 )
             )

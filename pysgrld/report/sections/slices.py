@@ -123,9 +123,10 @@ class TopicsInSlices(Section):
                 "Time slices",
                 f"Each {noun.one} belongs to the time slice of its {self._column}. From slice to "
                 "slice, the log probability of each word in a topic (before normalisation) "
-                "changes by a normal step with standard deviation drift. Probabilities over all "
-                "slices are means, weighted by the words of each slice. The share of a topic in "
-                f"a slice is its average share of {noun.with_article} of the slice.",
+                "changes by a normal step, and the option drift is the standard deviation of the "
+                "step. Probabilities over all slices are means, weighted by the words of each "
+                "slice. The share of a topic in a slice is its average share of "
+                f"{noun.with_article} of the slice.",
                 "Blei & Lafferty 2006, Proceedings of ICML",
             ),
             Definition(

@@ -165,8 +165,8 @@ class HowSure(Section):
         if gained >= EVEN and kind.name == "perplexity":
             times = float(found.unigram) / float(now)
             head = (
-                f"If the topics of {self.run.noun.with_article} are known, its hidden words are "
-                f"{times:.2g} times as likely."
+                f"Given the topics of {self.run.noun.with_article}, its hidden words are "
+                f"{times:.2g} times as likely as given word frequencies."
             )
             return [Verdict(True, head, text)]
         if gained >= EVEN:
@@ -205,7 +205,7 @@ class HowSure(Section):
             sentences.append(f"Do not rely on {others}, which at least one chain lacks.")
         more = n > firm and d.chains < max(FIRM)
         if more:
-            sentences.append("More chains tell more:")
+            sentences.append("To know more, train more chains:")
         good = True if firm == len(d.topics) else None if n == len(d.topics) else False
         return [Verdict(good, head, " ".join(sentences), f"--chains {max(FIRM)}" if more else None)]
 

@@ -155,7 +155,7 @@ class TopicRecords(Section):
             definitions += [
                 Definition(
                     "Interval",
-                    f"The 5 % and 95 % quantiles over the stored draws: {n_draws}. {alone}If an "
+                    f"The 5 % and 95 % quantiles of the stored draws: {n_draws}. {alone}If an "
                     "interval begins at 0 %, the topic lacks the word in at least 5 % of the "
                     "draws.",
                 ),
