@@ -81,7 +81,7 @@ class WordAllocation(NamedTuple):
         return cls(sorted_to, np.array(back))
 
     def shares(self, documents: Documents) -> Doubles:
-        """Return the uncorrected topic shares of documents, (n, K); each row sums to 1.
+        """Return the topic shares of documents, (n, K), without correction of allocation errors.
 
         They are the means, over the words of a document, of the words' allocation to topics.
         """
@@ -268,7 +268,7 @@ class Fit:
         return influence
 
     def estimate(self, contrast: Doubles) -> Sampled:
-        """Estimate a linear combination of coefficients, (P,), with its uncertainty, per topic."""
+        """Estimate, for each topic, a linear combination of coefficients, with its uncertainty."""
         stretch, freedom = self._regression.freedom(contrast)
         k = self._back.shape[1]
         turned = self._regression.to_orthogonal_basis(contrast)

@@ -115,7 +115,7 @@ class Design:
         for name, values in zip(self.names, self.matrix.T, strict=True):
             if not np.isfinite(values).all():
                 raise UsageError(
-                    f"formula: the term {name} is not finite in every document; correct the values"
+                    f"formula: the term {name} is infinite or NaN in a document; correct the values"
                 )
         checked_rank(self.matrix, self.names)
         step = -(-len(self._data) // _AVERAGED)

@@ -118,7 +118,7 @@ def added_documents(
 def latest_period(
     results: Results, tell: Tell = lambda label, done, total: None
 ) -> PeriodNews | None:
-    """Compare the latest period of a run's training corpus with the time before this period.
+    """Compare documents of the latest period of a run's training corpus with earlier documents.
 
     The period is the shortest of a week, a month and a year that ends with the last date and has
     at least `DOCUMENTS` documents. Documents without a date are left out.

@@ -382,7 +382,7 @@ def seed_of(random_state: Any) -> Any:
 
 
 def switch(name: str, value: Any) -> Rule:
-    """Return the rule for a parameter without an option: "auto" or a whole number >= 0.
+    """Return the rule for a parameter that is not an option: "auto" or a whole number >= 0.
 
     Parameters
     ----------
@@ -468,7 +468,7 @@ def by_parameters(method: Callable[P, R]) -> Callable[P, R]:
 
 
 def not_fitted(message: str) -> NotFittedError:
-    """Return a `NotFittedError` that is also an instance of scikit-learn's error, if imported.
+    """Return a `NotFittedError` that is also scikit-learn's, if scikit-learn is imported.
 
     Parameters
     ----------

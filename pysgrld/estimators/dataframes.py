@@ -108,7 +108,7 @@ class Framed(Estimator):
         return words
 
     def _user_names(self, layer: int) -> dict[int, str]:
-        """Return the names that the user gave to topics, by number of the topic in the layer."""
+        """Return the names that the user gave to a layer's topics, by topic number."""
         del layer
         return {}
 
@@ -504,7 +504,7 @@ def wanted_order(order: str | None) -> WordOrder | None:
 
 
 def check_population(population: str) -> None:
-    """Raise an error if a population does not exist.
+    """Raise an error if a name is not the name of a population.
 
     Parameters
     ----------

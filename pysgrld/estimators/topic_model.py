@@ -492,8 +492,8 @@ class TopicModel(TopicTables, Transformer):
             raise UsageError(f"draws: {NO_SAMPLE}")
         if len(steps) < draws:
             warnings.warn(
-                f"draws: only {plural(len(steps), 'sample')} of the topics are stored, so there are "
-                f"{len(steps)} draws instead of {draws:,}; for more, set keep_samples before fit",
+                f"draws: only {plural(len(steps), 'sample')} of the topics are stored, so there "
+                f"are {len(steps)} draws instead of {draws:,}; to store more, set keep_samples",
                 UserWarning,
                 stacklevel=3,
             )

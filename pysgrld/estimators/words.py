@@ -419,7 +419,8 @@ def _written(texts: Sequence[str]) -> Iterator[Path]:
         try:
             yield path
         except CorpusError as error:
-            # Remove the advice after ";" and the dashes of options, which are for the command line.
+            # Remove the advice after ";" and the dashes before options, because both refer to the
+            # command line.
             problem = error.reason.split(";")[0].replace("--", "")
             if error.line is not None:
                 raise UsageError(f"X[{error.line - 1}]: {problem}") from None

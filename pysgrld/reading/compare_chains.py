@@ -252,7 +252,7 @@ def _check_same(chains: Sequence[Results]) -> None:
         if twin is not other:
             raise UsageError(
                 f"{twin.path} and {other.path}: both are the same chain (seed {other.seed}, "
-                f"chain {other.chain + 1}) with the same draws; train them with different --chain-id"
+                f"chain {other.chain + 1}) with the same draws; train with other --chain-id"
             )
 
 
@@ -403,8 +403,8 @@ def _match_topics(
     halves = [average.means for average in averages]
     if len(chains) == 1:  # For a single chain, compare each topic in the two halves of the samples.
         least = likeness.overlap(*halves[0])
-    # Count the topics whose first half is clearly nearer to another topic's second half than to its
-    # own.
+    # Count the topics whose first half is clearly more similar to another topic's second half than
+    # to the same topic's second half.
     moved = []
     for early, late in halves:
         partner = assign(likeness.similarity(early, late))

@@ -107,7 +107,7 @@ class PooledResults(Results):
         return total
 
     def word_intervals(self, words: Int64s, layer_index: int = 0) -> Interval | None:
-        """Return intervals of word probabilities, for each topic from the chains that have it."""
+        """Return intervals of word probabilities, using all chains that have the topic."""
         matched = self.matched(layer_index)
         drawn = []
         for chain, rows in zip(self.chains, matched.rows, strict=True):
@@ -245,8 +245,8 @@ def _turns(has: Array, draws: int) -> Int64s:
     numbers = np.arange(draws)
     for pattern in np.unique(has, axis=1).T:
         chains = np.flatnonzero(pattern)
-        # The offset makes this order independent of the order in which a Gibbs refinement takes
-        # samples from its own chains.
+        # Without the offset, each chain might always provide samples of the same chain of its Gibbs
+        # refinement.
         turn = chains[(numbers + numbers // len(chains)) % len(chains)]
         turns[:, (has == pattern[:, None]).all(axis=0)] = turn[:, None]
     return turns

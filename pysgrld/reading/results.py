@@ -190,7 +190,7 @@ class Results(KeptSamples):
         return self.fitted.no_mean or self.no_samples
 
     def phi(self, layer_index: int = 0, draw: Draw | None = None) -> Floats:
-        """Return the topics of a layer over words, (V, K or more); columns from K on are 0.
+        """Return a layer's topics as columns, (V, K or more); columns from K on are 0.
 
         Parameters
         ----------
@@ -288,8 +288,8 @@ class Results(KeptSamples):
         if plan is None or plan.sweep >= plan.sweeps:
             return ""
         return (
-            f"{plan.sweep} of {plan.sweeps} Gibbs sweeps are done; repeat the 'sgmc train' command to "
-            "complete them, so that the intervals become credible intervals"
+            f"{plan.sweep} of {plan.sweeps} Gibbs sweeps are done; repeat the 'sgmc train' command "
+            "to complete them, so that the intervals become credible intervals"
         )
 
     def weights(self, layer_index: int = 0) -> Doubles | None:

@@ -212,7 +212,7 @@ class _Sums:
             self.noise[group] += values.var(axis=0, ddof=1).sum(axis=0, dtype=np.float64)
 
     def sampled(self, inside: Array, n: float) -> Sampled:
-        """Return the shares in the union of the groups ``inside``, for n effective documents."""
+        """Return draws of shares in the groups ``inside``; n is the effective sample size."""
         # If there are no documents, the shares become 0.
         size = max(float(self.size @ inside), 1e-9)
         weighted_size = np.maximum(self.weighted_size @ inside, 1e-9)[:, None]

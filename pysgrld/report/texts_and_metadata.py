@@ -138,7 +138,7 @@ def document_names(
 
 
 def _first_words(text: str) -> str:
-    """Shorten a text to whole words in at most `_FIRST_WORDS` characters, and an ellipsis."""
+    """Shorten a text to at most `_FIRST_WORDS` characters of whole words, and an ellipsis."""
     line = " ".join(text[: 8 * _FIRST_WORDS].split())
     if len(line) <= _FIRST_WORDS:
         return line

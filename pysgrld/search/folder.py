@@ -261,13 +261,13 @@ def _refuse_other_options(request: SearchRequest, folder: Path) -> None:
     other += ["--chains"] if request.chains else []
     if other:
         raise MismatchError(
-            f"{folder}: a search resumes with its original options; leave out {', '.join(other)}, or "
-            "begin a new search with the corpus and another --out"
+            f"{folder}: a search resumes with its original options; leave out {', '.join(other)}, "
+            "or begin a new search with the corpus and another --out"
         )
 
 
 def find(request: SearchRequest) -> Path:
-    """Return the folder of the existing search that a request continues; it must have a plan.
+    """Return the folder of the search that a request continues; the search must have a plan.
 
     Raises
     ------

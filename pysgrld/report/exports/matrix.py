@@ -52,7 +52,7 @@ def files(results: Results, request: ExportRequest) -> list[str]:
 
 
 def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
-    """Write topics as rows that sum to 1 (or as unit vectors), and the words of the columns."""
+    """Write the topics as rows of an array, and the words of the columns."""
     layer, folder = request.at, request.folder
     fitted, one_file = results.fitted, request.format == "safetensors"
     target = folder / f"topics.{request.format}"

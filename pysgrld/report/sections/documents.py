@@ -160,7 +160,7 @@ class ShownDocuments(Section):
         return {"docs": Packed().add("json", "utf8", b"[%b]" % b",".join(self._json))}
 
     def files(self) -> Iterator[tuple[str, bytes, int]]:
-        """Yield files of all documents, `IN_FILE` documents each, and of titles, `TITLES` each.
+        """Yield files with `IN_FILE` documents each, and files with `TITLES` titles each.
 
         Documents without draws have mean proportions under the mean topics, without intervals.
         """

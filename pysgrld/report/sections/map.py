@@ -116,8 +116,8 @@ class TopicMap(Section):
                 Definition(
                     "Map",
                     "One of two maps: principal axes of the distances, or t-SNE started from these "
-                    "axes. The map with more of each topic's nearest topics as neighbours is shown. If "
-                    f"both have less than {100 * KEPT:.0f} % of them, no map is shown.",
+                    "axes. The map with more of each topic's nearest topics as neighbours is "
+                    f"shown. If both have less than {100 * KEPT:.0f} % of them, no map is shown.",
                     "van der Maaten and Hinton 2008",
                 )
             )

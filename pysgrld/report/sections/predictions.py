@@ -70,9 +70,9 @@ class PredictionsByLength(Section):
         return [
             Definition(
                 "Predictions by length",
-                f"Held-out documents in up to {GROUPS} groups of similar size, by number of "
-                "words. Gain: 1 - perplexity / perplexity of the training word frequencies, for "
-                "the same words. The interval is valid for other documents like these (delta "
-                "method, paired by document).",
+                f"Held-out documents, divided by their length in words into up to {GROUPS} "
+                "groups of similar size. Gain: 1 - perplexity / perplexity of the training word "
+                "frequencies, for the same words. The interval is valid for other documents like "
+                "these (delta method, paired by document).",
             )
         ]
