@@ -493,7 +493,8 @@ class TopicModel(TopicTables, Transformer):
         if len(steps) < draws:
             warnings.warn(
                 f"draws: only {plural(len(steps), 'sample')} of the topics are stored, so there "
-                f"are {len(steps)} draws instead of {draws:,}; to store more, set keep_samples",
+                f"are {len(steps)} draws instead of {draws:,}; for more, set keep_samples before "
+                "fit",
                 UserWarning,
                 stacklevel=3,
             )
