@@ -120,7 +120,7 @@ class StoredSamples(Mapping[int, Sample]):
 
 
 class KeptModel(Framed):
-    """Base class of fitted topic models, with a chain or the stored state of a chain.
+    """Base class of estimators that, once fitted, have a chain or a chain's stored state.
 
     Attributes
     ----------
