@@ -1,4 +1,4 @@
-"""Reading of trained admixtures, which are models in which documents have topic proportions.
+"""Reading of trained runs of admixture models, in which documents have topic proportions.
 
 Proportions of documents are inferred given one draw of the topics, or given the mean of the topics.
 Draws of documents continue over stored samples of the topics: a document's Gibbs chain continues
@@ -31,12 +31,12 @@ from pysgrld.models.fitted import Record, Samples, SomeDocuments
 from pysgrld.options.priors import ALPHA_BLOCK
 from pysgrld.types import Block, Documents, Doubles, Int32s, Int64s, Key
 
-#: Number of documents with proportions inferred at a time, which limits the memory.
+#: Number of documents with proportions that are inferred together; it limits the memory.
 BLOCK = 4096
 
 
 class AdmixtureFitted(BlockFitted):
-    """A trained run of an admixture, a model in which documents have topic proportions.
+    """Trained run of an admixture model, in which each document has topic proportions.
 
     Parameters
     ----------
@@ -93,7 +93,10 @@ class AdmixtureFitted(BlockFitted):
         return reader.theta(key, parts, VisitPurpose.NEW, layer)
 
     def _reader(self, documents: Documents, ids: Int64s) -> tuple[Reader, Int32s]:
-        """Return a reader of documents, and the words that occur in them (at least one)."""
+        """Return a reader of the given documents, and the ids of the documents' words.
+
+        The only id is 0 if the documents are empty.
+        """
         batch = compact(documents, ids, 1.0)
         words = batch.words if len(batch.words) else np.zeros(1, np.int32)
         own_batch = Documents(batch.indptr, batch.indices, batch.counts)
@@ -102,7 +105,9 @@ class AdmixtureFitted(BlockFitted):
     def document_draws(
         self, samples: Samples, documents: Documents, ids: Int64s, layer: int
     ) -> Iterator[DocumentDraw]:
-        """Draw the topics of documents, by chains that continue from one topic sample to the next.
+        """Draw documents' topic proportions and token topics, once for each sample of topics.
+
+        The Gibbs chains of the documents continue from one sample to the next.
 
         Parameters
         ----------
@@ -144,7 +149,7 @@ class AdmixtureFitted(BlockFitted):
         return reader.token_topics(key, select_words(self.current, words), layer)
 
     def document_prior(self, layer: int) -> Doubles | None:
-        """Return the Dirichlet parameters of the prior of documents' proportions, (K,).
+        """Return the Dirichlet parameters of the prior of topic proportions, (K,).
 
         For a learned alpha, return its posterior mean, or the current alpha without samples. Return
         None if the model has no alpha: the prior is then not a Dirichlet distribution, and

@@ -1,4 +1,4 @@
-"""Reading of trained runs with a chain of `pysgrld.chain.blocks`, for any kind of documents."""
+"""Reading of trained runs of a `BlockChain`, for models with any kind of documents."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 
 
 class BlockFitted(Fitted):
-    """Trained run of a `BlockChain`, as a base class for models with any kind of documents.
+    """Base class of trained runs of a `BlockChain`, for models with any kind of documents.
 
     Parameters
     ----------
@@ -43,10 +43,11 @@ class BlockFitted(Fitted):
     def __init__(self, record: Record, threads: int, blocks: tuple[Block, ...]) -> None:
         super().__init__(record, threads)
         self.blocks = blocks
-        #: Name of each block that is a prior of another block, with the name of the other block.
+        #: For each block that is a learned prior: its name, and the name of the block with this
+        #: prior.
         self.priors = {b.name: blocks[0].name for b in blocks if b.name == ETA_BLOCK}
-        # If the noise has the same size for all words, words that a topic does not use still move
-        # slowly.
+        # If the noise has the same size for all words, the probabilities of a topic's unused words
+        # change slowly.
         self.slow_tails = not self.sampler.relative
         self.layers = tuple(b.shape[1] for b in blocks if b.geometry == self.sampler.geometry)
         self.depth = len(self.layers)
@@ -71,7 +72,7 @@ class BlockFitted(Fitted):
 
     @cached_property
     def population(self) -> PopulationDraws | None:
-        """Object that widens stored draws to the variation between samples of documents.
+        """Transformation that widens stored draws to the variation of topics between corpora.
 
         The value is None if no chain continued on resampled documents.
 
@@ -86,14 +87,14 @@ class BlockFitted(Fitted):
         return population_draws(self.record.arrays, options.seed, options.chain)
 
     def widen_sample(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Widen a stored sample to the variation between corpora, if replicates measured it."""
+        """Widen a stored sample to the variation of topics between corpora, if it is known."""
         if self.population is None:
             return sample
         name = self.blocks[0].name
         return {**sample, name: self.population.widen(step, sample[name])}
 
     def expand_sample(self, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Return a stored sample as matrices; draw the topics again if only counts are stored.
+        """Return a stored sample as matrices; redraw the topics if only token counts are stored.
 
         Raises
         ------
@@ -111,7 +112,7 @@ class BlockFitted(Fitted):
 
     @cached_property
     def current(self) -> Draw:
-        """The last draw of the Gibbs refinement, if there is one, or of the latest checkpoint."""
+        """Last draw of the Gibbs refinement; without a refinement, the latest checkpoint's draw."""
         if self.exact:
             with name_checkpoint_in_errors(self.record.place):
                 last = self.expand_sample(last_draw(self.record.arrays))
@@ -176,7 +177,10 @@ class BlockFitted(Fitted):
         return draw_to_matrices(self.mean, self.blocks)
 
     def sample_shapes(self, sample: Mapping[str, Array]) -> dict[str, tuple[int, int]]:
-        """Return the required shapes of a stored sample's matrices: (K, V), and (1, K) for r."""
+        """Return the required shape of each matrix in a stored sample, by block name.
+
+        The shape is (K, V), or (1, K) for a vector such as r.
+        """
         del sample
         return {
             b.name: (1, b.shape[1]) if b.is_vector else (b.shape[1], b.shape[0])
@@ -205,7 +209,10 @@ class BlockFitted(Fitted):
     # ---- priors
 
     def learned_priors(self) -> dict[str, Doubles]:
-        """Return each learned prior by option: its posterior mean, or else its current value."""
+        """Return the value of each learned prior, by the name of the prior's option.
+
+        The value is the posterior mean or, without samples, the current value.
+        """
         draw = self.mean or self.current
         sizes = {b.name: b.shape[1] for b in self.blocks}
         return {
@@ -218,11 +225,13 @@ class BlockFitted(Fitted):
 
     @property
     def rate(self) -> float:
-        """Factor by which the step size is multiplied in the process of an average topic."""
+        """Mean-reversion rate of an average topic, by which the step size is multiplied."""
         return float(self.blocks[0].settings.average_rate(self.blocks[0], self.record.tokens))
 
     def contraction(self, shares: Doubles) -> tuple[float, ...]:
-        """Return the fraction of each topic that a Langevin step replaces; () for other samplers.
+        """Return each topic's move in a step, as a fraction of the way to its conditional mean.
+
+        The tuple is empty if the sampler makes no Langevin steps.
 
         The fraction is h (N_k + V eta) / s_k. h is the step size, s_k the scale of the unnormalised
         topic at the newest checkpoint, and N_k the number of tokens of the topic.

@@ -48,7 +48,7 @@ class HoldOutOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class SourceOptions:
-    """Options of corpus, chain and budget that are needed before the defaults are known."""
+    """Options of corpus, chain and budget that are read before defaults are resolved."""
 
     corpus_size: int | None = None
     shuffle_buffer: int | None = None
@@ -102,27 +102,27 @@ class Choices:
         return CorpusOptions.from_values(self.of_reading).keeping(column and column[0])
 
     def options_for_new_documents(self, recorded: Mapping[str, Any]) -> CorpusOptions:
-        """Return the options for reading further documents, given a corpus's recorded options."""
+        """Update a corpus's recorded reading options with these options, to read new documents."""
         return CorpusOptions.over(recorded, self.of_reading)
 
     @property
     def sampler(self) -> Sampler:
-        """The sampler that the options choose."""
+        """The sampler that the options select."""
         return select_sampler_and_model(self.values)[0]
 
     @property
     def model(self) -> Model[Any]:
-        """The model that the options choose."""
+        """The model that the options select."""
         return select_sampler_and_model(self.values)[1]
 
     @property
     def time(self) -> tuple[str, str | int] | None:
-        """The column of times and the length of a slice, or None if the model does not use time."""
+        """Column of document times and length of a time slice; None if the model has no time."""
         return self.model.time(self.values.get("time"), self.values.get("slices"))
 
     @property
     def files(self) -> list[tuple[str, str]]:
-        """Pairs of the name of an option and the file that is the value of the option."""
+        """Pairs of an option's name and the path of a file that the option names."""
         named = [(name, str(v)) for name, v in self.values.items() if OPTIONS[name].names_file]
         lists = str(self.values.get("stop-words", "none")).split(",")
         return named + [("stop-words", name) for name in lists if name not in (*NAMED, "none")]
@@ -139,7 +139,7 @@ class Choices:
         self.resolve(_ANY_CORPUS)
 
     def check_shared(self) -> None:
-        """Raise an error for options that are refused if several processes train one chain.
+        """Raise an error for options that cannot be used if several processes train one chain.
 
         Raises
         ------
@@ -162,7 +162,7 @@ class Choices:
         return Choices({**self.values, **later.values})
 
     def changed(self, **values: Any) -> Choices:
-        """Return these options with changed values; names of arguments have ``_`` for ``-``."""
+        """Return these options with changed values; arguments have ``_`` in place of ``-``."""
         return Choices({**self.values, **{option_name(n): v for n, v in values.items()}})
 
     def without(self, names: Container[str]) -> Choices:

@@ -36,7 +36,7 @@ def default_exact_sweeps(need: int, *, possible: bool) -> int | str:
 
 
 def exact_bytes(facts: Facts, chain_bytes: int) -> int:
-    """Return the bytes of the exact chains of a Gibbs refinement.
+    """Return the bytes of memory that the chains of a Gibbs refinement need.
 
     They are needed for documents, token topics, and topics over words. The topics of one chain are
     copied, to be read while the chains continue. A replicate has topics, their mean, counts twice,

@@ -84,7 +84,7 @@ class MonitoredQuantities:
 
 
 class ExactTokens(ExactChain):
-    """A chain of a Gibbs refinement; the subclass of a model defines blocks and sweeps.
+    """Chain of a Gibbs refinement; each model has a subclass with its blocks and sweeps.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ class ExactTokens(ExactChain):
         """Return a draw of the probabilities of the monitored top words, (K * n,)."""
 
     def _monitored_phi(self) -> Doubles:
-        """Return phi of each monitored word in its topic, (K * n,).
+        """Return the probability phi of each monitored word in the word's topic, (K * n,).
 
         Some rows are read at a time.
         """

@@ -44,7 +44,7 @@ Samples = Iterable[tuple[int, Mapping[str, Array]]]
 
 
 class Record(Protocol):
-    """The values of a run that its model reads, without access to the run's files.
+    """Data of a run that the model reads, without access to the run's files.
 
     ``step``, ``arrays`` and ``place`` describe the newest checkpoint, and raise `CheckpointError`
     if it is missing.
@@ -179,19 +179,19 @@ class Fitted(ABC):
 
     @cached_property
     def population(self) -> PopulationDraws | None:
-        """Object that widens stored draws to the variation between samples of documents.
+        """Transformation that widens stored draws to the variation of topics between corpora.
 
         The value is None if no chain continued on resampled documents.
         """
         return None
 
     def widen_sample(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Widen a stored sample to the variation between corpora, if replicates measured it."""
+        """Widen a stored sample to the variation of topics between corpora, if it is known."""
         del step
         return sample
 
     def expand_sample(self, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Return a stored sample as matrices; draw the topics again if only counts are stored.
+        """Return a stored sample as matrices; redraw the topics if only token counts are stored.
 
         Raises
         ------
@@ -202,7 +202,7 @@ class Fitted(ABC):
 
     @property
     def faithful(self) -> bool:
-        """Whether draws are from the exact posterior, and not from an approximation.
+        """True if draws are from the exact posterior, False if from an approximation.
 
         Minibatches, and documents that start afresh in each iteration, shift the means of topics
         away from the posterior means, by more than the posterior's width even if the noise is
@@ -311,7 +311,7 @@ class Fitted(ABC):
     def document_draws(
         self, samples: Samples, documents: Documents, ids: Int64s, layer: int
     ) -> Iterator[DocumentDraw]:
-        """For each sample, draw the proportions and token counts of a layer's topics in documents.
+        """Draw documents' proportions and token counts of a layer's topics, once for each sample.
 
         A document's draws depend on its counts, its id and the samples, not on other documents.
 
@@ -350,7 +350,7 @@ class Fitted(ABC):
     # ---- priors
 
     def document_prior(self, layer: int) -> Doubles | None:
-        """Return the Dirichlet parameters of documents' proportions, (K,).
+        """Return the Dirichlet parameters of the prior of topic proportions, (K,).
 
         Return None if the prior is not a Dirichlet distribution.
         """
@@ -358,14 +358,17 @@ class Fitted(ABC):
         return None
 
     def word_prior(self) -> float:
-        """Return the Dirichlet parameter eta of topics over words; its mean if it is learned."""
+        """Return the Dirichlet parameter eta of topics over words; if eta is learned, its mean."""
         learned = self.learned_priors()
         if ETA_BLOCK in learned:
             return float(learned[ETA_BLOCK][0])
         return lowest_eta(self.record.options.eta)
 
     def learned_priors(self) -> dict[str, Doubles]:
-        """Return each learned prior by option: its posterior mean, or else its current value."""
+        """Return the value of each learned prior, by the name of the prior's option.
+
+        The value is the posterior mean or, without samples, the current value.
+        """
         return {}
 
     # ---- topics
@@ -470,7 +473,7 @@ class Fitted(ABC):
 
     @property
     def rate(self) -> float:
-        """Factor by which the step size is multiplied in the process of an average topic."""
+        """Mean-reversion rate of an average topic, by which the step size is multiplied."""
         return 1.0
 
     def step_size(self, step: int) -> float:
@@ -488,14 +491,14 @@ class Fitted(ABC):
         record = self.record
         whole = self.sampler.whole_corpus or self.exact is not None
         if whole or record.options.keep_documents is not None:
-            # There is no such noise: an iteration uses all documents, and documents keep their
+            # Minibatches add no noise: an iteration uses all documents, and documents keep their
             # topics.
             return 1.0
         h = self.step_size(step) * self.rate
         return noise_inflation(h, record.documents, record.options.minibatch)
 
     def contraction(self, shares: Doubles) -> tuple[float, ...]:
-        """Return the fraction of a topic's deviation that a Langevin step removes, (K,).
+        """Return each topic's move in a step, as a fraction of the way to its conditional mean.
 
         Steps are stable if the fraction is below 2. The tuple is empty for other samplers.
 

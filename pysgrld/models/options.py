@@ -1,4 +1,4 @@
-"""All options of training: options of all models, of a single model, or of a single sampler.
+"""All options of training, including options of single models and single samplers.
 
 This module also interprets combinations of options: it finds the model, sampler and preset, and refuses
 contradictions.
@@ -95,7 +95,9 @@ FREE = frozenset(name for name, option in OPTIONS.items() if option.free)
 
 
 def option_text(name: str, value: Any = None) -> str:
-    """Return an option as the user types it: ``--kappa 5``, or ``--set friction=0.5`` for a setting.
+    """Return an option in the form that the user types, such as ``--kappa 5``.
+
+    The form of a setting is ``--set friction=0.5``.
 
     Parameters
     ----------
@@ -176,7 +178,7 @@ def select_sampler_and_model(settings: Mapping[str, Any]) -> tuple[Sampler, Mode
 
 
 def check_usage(settings: Mapping[str, Any]) -> None:
-    """Raise an error for options that contradict each other, or that sampler or model do not have.
+    """Raise an error for contradictory options, and for options that sampler or model lack.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ Preset = Mapping[str, Any]
 
 
 class Extent(NamedTuple):
-    """Sizes on which the memory of a run depends, in addition to the totals of the corpus.
+    """Sizes, in addition to the totals of the corpus, that determine the memory of a run.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ class Model(ABC, Generic[R]):
 
     @property
     def fitted(self) -> type[Fitted]:
-        """Class of this model's trained runs; arguments are a `Record` and a number of threads."""
+        """Class of this model's trained runs, which takes a `Record` and a number of threads."""
         return cast("type[Fitted]", _import_class(self.reads))
 
     @property
@@ -210,12 +210,12 @@ class Model(ABC, Generic[R]):
         """
 
     def remarks(self, options: R, facts: Facts) -> Iterator[Message]:
-        """Yield messages to the user about the options for this corpus, before training."""
+        """Yield messages that inform the user before training about options for this corpus."""
         return iter(())
 
     @abstractmethod
     def memory(self, options: R, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Return the number of bytes that a run needs, by purpose."""
+        """Return the bytes of memory that a run needs, for each purpose."""
 
     # ---- training
 

@@ -32,7 +32,7 @@ _FIRST_NUMBER = 16
 
 
 class WeightedDocuments(TokenTopics):
-    """Resampled documents, sampled by Gibbs; a document drawn several times counts several times.
+    """Gibbs sampler of resampled documents; a document that was drawn n times has weight n.
 
     Parameters
     ----------
@@ -49,10 +49,10 @@ class WeightedDocuments(TokenTopics):
         self._across, self._threads, self._work = padded_width(topics), threads, core.Workspace()
 
     def keep(self, documents: Documents) -> None:
-        """Store the topics of all tokens between iterations; tokens have no topics yet."""
+        """Allocate the topics of all tokens, initially -1 (no topic), and the tokens' weights."""
         super().keep(documents)
-        #: Position of each token in the counts of words by topic. The next attribute stores the
-        #: weight of each token.
+        #: For each token, position of its word's row in the flattened counts of words by topic. The
+        #: next attribute stores the weight of each token.
         self._rows: Int64s = np.repeat(
             documents.indices.astype(np.int64) * self._across, documents.counts
         )
@@ -169,7 +169,7 @@ class Replicate(BlockChain):
         return Key(self.seed, self.chain, unique_step(self.step, self._number))
 
     def mean(self, waiting: Callable[[], None]) -> Floats:
-        """Run the sweeps, and return the mean of the topics over the second half, (V, Kp).
+        """Run the sweeps, and return the mean topics over the second half of sweeps, (V, Kp).
 
         Parameters
         ----------

@@ -182,7 +182,7 @@ TOUCHED = 2
 
 
 class UnitTimes(NamedTuple):
-    """Nanoseconds of sampling per topic, and of updates per element of the topic matrix.
+    """Nanoseconds to sample a token, per topic, and to update an element of the topic matrix.
 
     Attributes
     ----------
@@ -240,7 +240,7 @@ def sample_spacing(sample: Work, iteration: Work, topics: int, least: int) -> in
 
 
 def score_spacing(held_out: HeldOut | None, training: float) -> int:
-    """Return the minimum number of iterations from one score of the current topics to the next.
+    """Return the minimum number of iterations between two scores of the current topics.
 
     Parameters
     ----------

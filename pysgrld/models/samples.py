@@ -185,7 +185,7 @@ def decode_counts(sample: Mapping[str, Array], v: int, k: int) -> tuple[Array, A
 def sample_conditional(
     sample: Mapping[str, Array], block: Block, seed: int, chain: int
 ) -> TopicConditional:
-    """Return the distribution of topics that the token counts of a stored sample determine.
+    """Return the distribution of topics given the token counts of a stored sample.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ def top_word_sample(phi: Floats) -> dict[str, Array]:
     words = np.empty((k, n), np.uint32)
     least = 0.0
     for row, values in enumerate(phi):
-        # Sort only the values above a guess, if enough values are above it.
+        # Sort only the values from the guess ``least`` on, if these values are enough.
         places = np.flatnonzero(values >= least)
         if len(places) < n:
             places = np.flatnonzero(values >= np.partition(values, v - n)[-n])
@@ -264,7 +264,7 @@ def top_word_sample(phi: Floats) -> dict[str, Array]:
 
 
 def look_up_words(sample: Mapping[str, Array], words: Array) -> tuple[Floats, Array]:
-    """Look up the probabilities of words of each topic in a top-word sample.
+    """Look up the probabilities of each topic's given words in a top-word sample.
 
     Parameters
     ----------

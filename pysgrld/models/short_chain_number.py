@@ -9,17 +9,17 @@ from typing import Any
 
 from pysgrld.options.priors import STARTS, lowest_eta
 
-#: Short chains run before training unless one of these numbers is exceeded: the number of tokens,
-#: the number of elements of the topic matrix, and the number of topics of all short chains.
-#: Otherwise, short chains would take more memory than the topics of training, or the corpus does
-#: not need them.
+#: `MOST_TOKENS`, `MOST_CELLS`: maximum number of tokens, and of elements of the topic matrix, with
+#: which short chains run before training. A larger corpus does not need short chains, and larger
+#: topics would take too much memory. `MOST_CLUSTERED`: maximum number of topics of all short chains
+#: together.
 MOST_TOKENS, MOST_CELLS, MOST_CLUSTERED = 2_000_000, 1_000_000, 4096
 #: Minimum number of short chains for which clusters of topics are better than random topics.
 FEWEST = 2
 #: Maximum time of short chains, as a fraction of an expected run. `RUN_VISITS` is the expected time
 #: of a run in token visits per training token; a token visit is the sampling of one token in
-#: training. It counts four chains of refinement by 400 sweeps with 2.5 times the time per token,
-#: and half as much again for training, scores, stored draws and replicates.
+#: training. The expected time includes four refinement chains of 400 sweeps, with 2.5 times the
+#: time per token, and half as much time again for training, scores, stored draws and replicates.
 PART_OF_RUN, RUN_VISITS = 0.1, 6000
 #: Time to update and average one element of a short chain's topic matrix, in token visits.
 CELL = 0.4
@@ -69,7 +69,7 @@ def affordable_starts(
 
 
 def short_chain_iterations(warm_up: int) -> int:
-    """Return the number of iterations of a short chain: the warm-up, then a fifth of its length.
+    """Return the number of iterations of a short chain, 1.2 times the warm-up iterations.
 
     Parameters
     ----------

@@ -78,7 +78,7 @@ class GibbsReader(Reader):
         return bool((self._z < 0).any())
 
     def counts(self, key: Key, parts: Draw, sweeps: Sweeps, *, expected: bool = True) -> Int64s:
-        """Sum the tokens of each topic over the last sweeps, for each document, (n, Kp).
+        """Count each document's tokens by topic, summed over the last sweeps, (n, Kp).
 
         Expected counts are in units of 2^-24.
         """

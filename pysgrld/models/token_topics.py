@@ -92,7 +92,7 @@ FIRST_SWEEPS = 10
 
 
 class TokenTopics(DocumentSampler):
-    """Document sampler with a topic for each token, and optionally persistent assignments.
+    """Document sampler that gives each token a topic, and can store the topics of all tokens.
 
     Attributes
     ----------

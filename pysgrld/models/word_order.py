@@ -61,7 +61,7 @@ PROBABLE, DISTINCTIVE = WordOrder("probable"), WordOrder("distinctive")
 
 
 def parse_order(text: Any) -> WordOrder:
-    """Return the order of words that is named by a text from the user.
+    """Return the word order that a text from the user names.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class WordScorer:
         np.maximum(self._total, 1e-300, out=self._total)
 
     def scores(self, p: Doubles, words: slice = ALL) -> Doubles:
-        """Return the scores of words, (n,), in a topic with probabilities p, (n,), of these words."""
+        """Return the scores of words, (n,), given the words' probabilities p in a topic, (n,)."""
         scores, totals = p, self._totals
         if self.order.name == "distinctive":
             n = self._average
@@ -166,7 +166,7 @@ class WordScorer:
         return scores
 
     def first(self, p: Doubles, n: int) -> Int64s:
-        """Return the ids of the first n words in a topic, which has word probabilities p.
+        """Return the ids of the first n words of a topic with word probabilities p.
 
         Words of equal score are ordered by their probability, and then by their number.
         """
@@ -176,11 +176,11 @@ class WordScorer:
         return ids
 
     def first_words(self, n: int) -> Int64s:
-        """Return the ids of the first n words of each topic, (K, n); all V words if V is less."""
+        """Return the ids of the first n (at most V) words of each topic, (K, n)."""
         if self.order.name == "probable":
             return top_words(self._phi[:, : self._k], n)
         first = FirstWords(self._k, min(n, len(self._phi)))
-        # FREX compares a word with all words
+        # FREX ranks a word among all words, so one block contains all words.
         size = len(self._phi) if self.order.name == "frex" else _WORDS
         for words, topic, p in iterate_blocks(self._phi, self._k, size):
             first.add(topic, words, p, self.scores(p, words))

@@ -33,7 +33,7 @@ _GROUP = "Deep LDA (--model dlda)"
 
 
 def _pair(names: str, shown: str, meaning: str, default: tuple[float, float]) -> Option:
-    """Return an option with two numbers as its value, which are parameters of a prior."""
+    """Return an option that sets the two parameters of a prior."""
     return Option(
         reals(0.0, 2, f"{names}, two numbers"),
         shown,
@@ -179,7 +179,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
             )
 
     def memory(self, options: DeepLDAOptions, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Return the bytes for topics, minibatches, and documents, by purpose."""
+        """Return the bytes of memory that a run needs, for each purpose."""
         from pysgrld.core import padded_width
         from pysgrld.models.memory import topics_memory
 
@@ -192,7 +192,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
     def chain(
         self, options: DeepLDAOptions, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn
     ) -> Chain:
-        """Start the chain of the topics of all layers and the gamma shapes of the top layer."""
+        """Start the Markov chain of all layers' topics and the top layer's gamma shapes."""
         from pysgrld.chain.blocks import BlockChain
         from pysgrld.models.dlda.documents import blocks, documents
 

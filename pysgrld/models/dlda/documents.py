@@ -22,8 +22,8 @@ from pysgrld.samplers.shapes import ShapesSettings
 from pysgrld.samplers.state import Counts
 from pysgrld.types import UNIT, Array, Block, Documents, Doubles, Key, Minibatch, Schedule
 
-#: Number of sweeps, at the beginning, in which p and c keep their initial values. This number is
-#: used with the authors' published settings.
+#: Number of first sweeps in which p and c keep their initial values, in the authors' published
+#: settings.
 HELD = 9
 
 
@@ -159,7 +159,7 @@ class DeepDocuments(DocumentSampler):
         self._work, self._threads = core.Workspace(), threads
 
     def keep(self, documents: Documents) -> None:
-        """Store theta, rates and totals of all documents from one iteration to the next."""
+        """Allocate the variables of all documents, which are stored between iterations."""
         n, wide = len(documents), sum(padded_width(k) for k in self.layers)
         self._kept = {
             "theta": np.zeros((n, wide), np.float32),
@@ -222,7 +222,7 @@ class DeepDocuments(DocumentSampler):
         return Collected((words,), (*above, tables, np.array([words.sum()])), q)
 
     def arrays(self) -> dict[str, Array]:
-        """Return theta, rates and totals of all documents, if they are stored."""
+        """Return the variables of documents that are stored between iterations, by name."""
         return self._kept | {"visited": self._visited} if self._kept else {}
 
 

@@ -71,7 +71,7 @@ class DeepReader(Reader):
         self._wide = [padded_width(k) for k in self.layers]
         self._theta = np.zeros((len(documents), sum(self._wide)), np.float32)
         self._rates = np.zeros((len(documents), len(self.layers) + 1))
-        # Only draws need the counts of all layers, so the array is empty at first.
+        # The counts of all layers are empty until the first draw, because nothing else needs them.
         self._totals: Floats = np.zeros((0, 0), np.float32)
         self._rate: Doubles = np.zeros(0)  # Sum over samples of the rate of each scored entry.
         self._total: Doubles = np.zeros(len(documents))
@@ -79,7 +79,7 @@ class DeepReader(Reader):
 
     @property
     def _fresh(self) -> bool:
-        """Whether the Gibbs chains of the documents have not started yet."""
+        """True until the Gibbs chains of the documents have started."""
         return len(self._rate) == 0
 
     def proportions(self, key: Key, parts: Draw, how: VisitPurpose) -> list[Floats]:
@@ -121,7 +121,7 @@ class DeepReader(Reader):
         return [np.ascontiguousarray(part) for part in np.split(mean, ends, axis=1)]
 
     def predict(self, key: Key, parts: Draw, scored: HeldOutCounts, how: VisitPurpose) -> Doubles:
-        """Return the probability of each scored word, from mean proportions and topics."""
+        """Return the probability of each held-out word, given the documents' mean proportions."""
         first = self.proportions(key, parts, how)[0]
         if how in (VisitPurpose.CONTINUE, VisitPurpose.DRAW):
             # Add the Poisson rates of the scored entries, and the sums of rates over the
@@ -234,9 +234,9 @@ class DeepReader(Reader):
         )
 
     def metrics(self, scored: HeldOutCounts) -> dict[str, float]:
-        """Return the perplexity of samples weighted by their rates (Cong et al. 2017, section 5).
+        """Return the perplexity in which posterior samples are weighted by their total rates.
 
-        2017, section 5).
+        Cong et al. (2017), section 5. The dictionary is empty before the first sample.
         """
         if len(self._rate) != len(scored.indices):
             return {}
@@ -246,7 +246,7 @@ class DeepReader(Reader):
         return {"rate_weighted_perplexity": math.exp(-log_p / int(scored.counts.sum()))}
 
     def arrays(self) -> dict[str, Array]:
-        """Return the state of the documents' chains, from which they can continue exactly."""
+        """Return the state from which the documents' chains can continue exactly."""
         return {
             "theta": self._theta,
             "rates": self._rates,
@@ -266,9 +266,10 @@ class DeepReader(Reader):
         restore_arrays(self.arrays(), arrays, prefix)
 
 
-#: The tree shows a topic below another topic if its share is at least this multiple of 1/K.
+#: The tree has an edge between two topics if the lower topic's weight in the upper topic is at
+#: least this multiple of 1/K.
 ABOVE_EVEN = 3.0
-#: Minimum fraction of the use of the top layer that the topics in the tree must cover together.
+#: Minimum fraction of the sum of the shapes r that belongs to the tree's topics of the top layer.
 TOP_SHARE = 0.95
 
 
@@ -302,7 +303,7 @@ class DeepFitted(AdmixtureFitted):
         super().__init__(record, threads, parts, deep_readers(options))
 
     def topics_over_words(self, draw: Draw, layer: int) -> Floats:
-        """Return a layer's topics as distributions over words: Phi1 Phi2 ... Phi_l, (V, Kp)."""
+        """Return a layer's topics over words, the matrix product Phi1 Phi2 ... Phi_l, (V, Kp)."""
         phi = draw["phi"]
         for i in range(1, layer + 1):
             phi = product(phi[:, : self.layers[i - 1]], draw[topics_name(i)]).astype(np.float32)

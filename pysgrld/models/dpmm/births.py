@@ -26,8 +26,9 @@ from pysgrld.models.dpmm.likelihood import (
 )
 from pysgrld.types import Documents, Doubles, Int32s
 
-#: Fraction of the documents from which a proposed component starts, with word frequencies that mix
-#: a document and the corpus equally. `STEPS` EM steps then fit the component.
+#: `SHARE`: initial size of a proposed component, as a fraction of all documents. Its initial word
+#: frequencies are the mean of a document's and the corpus's frequencies. `STEPS`: number of EM
+#: steps that then fit the component.
 SHARE, STEPS = 0.05, 20
 
 
@@ -51,7 +52,7 @@ class Births:
         self.base, self.concentration = base, concentration
 
     def step(self, z: Int32s, choices: Doubles, u: Doubles) -> Int32s:
-        """Propose a birth, a death, or no change; return the component of each document afterwards.
+        """Propose a birth, a death or no change; return each document's component after the step.
 
         Parameters
         ----------
@@ -80,8 +81,8 @@ class Births:
         if birth:
             rest = counts - self._component_counts(subset, z[moved_documents], components)
             if not rest[-1].all():
-                # This birth is rejected, because it empties a component, which no death could
-                # restore.
+                # Reject a birth that empties a component, because no death could restore the
+                # component.
                 return z
             elsewhere, log_back = self._reallocate(subset, rest, z[moved_documents])
         else:
@@ -134,7 +135,7 @@ class Births:
     def _reallocate(
         self, subset: Documents, counts: Doubles, z: Int32s | None = None, u: Doubles | None = None
     ) -> tuple[Int32s, float]:
-        """Allocate documents of a component to other components, and return the log probability.
+        """Allocate documents to other components; return the log probability of the allocation.
 
         The allocation is `z` if it is not None; else it is drawn with the uniforms `u`.
         """
@@ -160,7 +161,7 @@ class Births:
         phi = 0.5 * frequency / frequency.sum()
         phi[parent.indices] += 0.5 * parent.counts / parent.tokens
         size = SHARE * len(documents)
-        # The last of these steps has only an expectation step, which gives the result.
+        # The last iteration has only an expectation step, which computes the result.
         for step in range(STEPS + 1):
             logs = documents.counts * log(phi)[documents.indices]
             inside = np.bincount(self._owners, logs, len(documents))

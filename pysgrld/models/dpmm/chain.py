@@ -104,12 +104,12 @@ class MixtureChain(Mixture, Chain):
         return Visit(len(documents), documents.tokens, h)
 
     def sample(self) -> dict[str, Floats]:
-        """Return the arrays of a sample as it is stored: ``phi`` (J, V), and ``w`` (1, J + 1)."""
+        """Return the stored form of a sample, with arrays ``phi`` (J, V) and ``w`` (1, J + 1)."""
         draw = self.draw()
         return {"phi": np.ascontiguousarray(draw["phi"].T), "w": draw["w"][None]}
 
     def metrics(self) -> dict[str, float]:
-        """Return metrics: numbers of components, and the concentration parameter."""
+        """Return the numbers of components and the concentration parameter, as metrics."""
         return count_components(self.sizes) | {"concentration": self.concentration}
 
 

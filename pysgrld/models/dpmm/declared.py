@@ -174,7 +174,7 @@ class MixtureModel(Model["MixtureOptions"]):
             value["dp-stick-step"] = value["dp-stick-step"] or steps[1]
 
     def memory(self, options: MixtureOptions, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Return the bytes for the expected number of components, and for the documents."""
+        """Return the bytes of memory that a run needs, for each purpose."""
         from pysgrld.core import padded_width
         from pysgrld.models.dpmm.likelihood import CELLS
 
@@ -202,7 +202,7 @@ class MixtureModel(Model["MixtureOptions"]):
     def scorer(
         self, options: MixtureOptions, held_out: HeldOut, words: int, threads: int
     ) -> Scorer:
-        """Return a scorer of whole held-out documents by their log predictive density."""
+        """Return a scorer that computes the log predictive density of whole held-out documents."""
         from pysgrld.models.dpmm.score import MixtureScorer
 
         return MixtureScorer(held_out, options, words)

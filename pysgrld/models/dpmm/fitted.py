@@ -78,7 +78,7 @@ class MixtureFitted(Fitted):
 
     @cached_property
     def layers(self) -> tuple[int, ...]:
-        """Number of components, including empty components before the last used one, in a tuple."""
+        """Tuple with the number of components, up to the last component with documents."""
         return (self.mixture.components,)
 
     @cached_property
@@ -141,7 +141,7 @@ class MixtureFitted(Fitted):
             yield DocumentDraw(theta, theta * documents.lengths[:, None].astype(np.float32))
 
     def token_topics(self, documents: Documents, ids: Int64s, layer: int) -> Int32s:
-        """Return the component of each token, (N,), which is equal for all tokens of a document."""
+        """Draw each token's component, (N,); all tokens of a document have the same component."""
         drawn = next(self.document_draws([(self.record.step, {})], documents, ids, layer))
         return np.repeat(drawn.theta.argmax(axis=1), documents.lengths).astype(np.int32)
 

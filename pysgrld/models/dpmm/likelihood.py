@@ -35,7 +35,7 @@ def logsumexp(logs: Doubles) -> Doubles:
 
 
 def log_gamma(values: Array) -> Doubles:
-    """Return the log gamma function of each value; the function is fast if many values are equal.
+    """Return the log gamma function of each value, computed once for each distinct value.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def count_words(documents: Documents, z: Int32s, words: int, components: int) ->
 
 
 def pieces(n: int, components: int) -> Iterator[Int64s]:
-    """Yield the indices of documents in groups of at most `CELLS` document-component pairs.
+    """Yield document indices in groups with at most `CELLS` pairs of document and component.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ LOG_PREDICTIVE = Score(
 
 
 class MixtureScorer(DensityScorer):
-    """Scorer of draws of a mixture, by the densities of whole held-out documents.
+    """Scorer of a mixture's draws, which uses the densities of whole held-out documents.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class MixtureScorer(DensityScorer):
         return Estimate.mean(math.log(self.samples) - float(self._total.mean()), -self._total)
 
     def unigram(self, counts: Int64s) -> Estimate:
-        """Return the score of a unigram model, with word counts of training plus 0.01 per word."""
+        """Return the score of a unigram model that is fitted to training counts plus 0.01."""
         whole = self.held_out.held_out
         q = (counts + 0.01) / (counts.sum() + 0.01 * len(counts))
         logs = log(q[whole.indices])

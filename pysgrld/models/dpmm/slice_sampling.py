@@ -226,7 +226,7 @@ class Mixture:
         self.step += 1
 
     def _draw_concentration(self) -> None:
-        """Draw the concentration c given the sticks, or given the number of components in use.
+        """Draw the concentration c, given the sticks or the number of components with documents.
 
         Kalli et al. (2011) for sticks; Escobar and West (1995), section 6, for the number of
         components with documents: a mixture of two gamma distributions.
@@ -248,7 +248,7 @@ class Mixture:
         self.concentration = math.exp(float(drawn[0, 0])) / rate
 
     def _move(self, documents: Documents, z: Int32s, scale: float, pace: float) -> None:
-        """Update sticks and components, given the components of a set of documents."""
+        """Update sticks and components, given the allocation of a set of documents."""
         k, s = self.components, self.settings
         sizes = np.bincount(z, minlength=k)
         above = sizes[::-1].cumsum()[::-1] - sizes
@@ -353,7 +353,7 @@ class Mixture:
         return core.uniforms(entity, ordinal, purpose=purpose, **self.key._asdict())
 
     def _swap_labels(self) -> None:
-        """Swap labels of pairs of components with documents, then of pairs of neighbours.
+        """Swap the labels of pairs of non-empty components, then of neighbouring components.
 
         The swaps are exact Metropolis steps given the allocations of all documents, not only of the
         minibatch. Pairs have no component in common, so all pairs of one kind are decided at once.
@@ -390,7 +390,7 @@ class Mixture:
         self.z = np.argsort(component).astype(np.int32)[self.z]
 
     def _allocate(self, documents: Documents, ids: Int64s, positions: Int64s, chunks: int) -> None:
-        """Draw slices and the components that they need, and allocate the documents.
+        """Draw slice variables and any new components they require, and allocate documents.
 
         New components are drawn until the rest of the stick is below the smallest slice. ``chunks``
         is the number of groups of new components that were drawn before.
@@ -480,7 +480,7 @@ class Mixture:
         }
 
     def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
-        """Continue from the `arrays` of a chain after ``step`` iterations.
+        """Restore the state of a chain after ``step`` iterations from its `arrays`.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Topics that change over time, and the chain from which they start.
+"""Topics that change over time, and the LDA chain that initialises the topics.
 
     b_1 ~ N(0, spread^2),  b_t ~ N(b_(t-1), drift^2),  phi_t = softmax of b_t over words
 
@@ -60,7 +60,7 @@ _SWEEPS, _MINIBATCH, _WARM_UP, _ETA = 10, 400, 50, 0.05
 def steady_chain(
     options: DynamicOptions, stream: Epochs, corpus: CorpusFacts, run_on: RunOn
 ) -> BlockChain:
-    """Start an LDA chain on the same documents, which ignores the documents' times.
+    """Start an LDA chain that ignores the times of the documents.
 
     Parameters
     ----------

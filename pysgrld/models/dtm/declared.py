@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 #: Standard deviations of a word's log weight: of its change from slice to slice, and at the start
 #: of its random walk.
 DRIFT, SPREAD = 0.1, 3.0
-#: Lower bound of both; the square of its inverse is far from the largest float32.
+#: Minimum of both standard deviations; the square of its inverse is far below the largest float32.
 _LEAST = 1e-6
 #: Default number of Gibbs sweeps over each document of a minibatch.
 SWEEPS = 10
-#: Minimum work on a minibatch (tokens times sweeps) for each element of the topic matrix, because a
-#: step moves all elements.
+#: Minimum number of token updates in a minibatch (tokens times sweeps) for each element of the
+#: topic matrix. A step updates all elements, which takes time.
 VISITS_PER_CELL = 0.5
 #: Maximum number of rows of the topic matrix, which is the number of words times slices.
 MOST_ROWS = 2**31 - 1
@@ -144,7 +144,7 @@ class DynamicModel(Model["DynamicOptions"]):
         yield Message(line)
 
     def memory(self, options: DynamicOptions, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Return the bytes for topics in all slices, minibatches, and documents, by purpose."""
+        """Return the bytes of memory that a run needs, for each purpose."""
         from pysgrld.core import padded_width
 
         k, held_out = padded_width(options.topics), extent.held_out
@@ -218,7 +218,7 @@ class DynamicModel(Model["DynamicOptions"]):
     def scorer(
         self, options: DynamicOptions, held_out: HeldOut, words: int, threads: int
     ) -> Scorer:
-        """Return a scorer of held-out documents, by the topics of each document's slice.
+        """Return a scorer of held-out documents, which uses the topics of each document's slice.
 
         It predicts a part of each document from the other part.
         """

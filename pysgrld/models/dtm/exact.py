@@ -22,7 +22,7 @@ class ExactDynamic(ExactTokens):
     def parts(
         options: DynamicOptions, chain: BlockChain
     ) -> tuple[tuple[Block, ...], GibbsDocuments]:
-        """Return the block of topics, and the sampler of documents by Gibbs sweeps given topics."""
+        """Return the block of topics, and a document sampler that makes Gibbs sweeps."""
         words = chain.topics.shape[0] // chain.topics.copies
         return blocks(options, words, chain.tokens), GibbsDocuments(
             topics=options.topics,

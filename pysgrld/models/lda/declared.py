@@ -169,8 +169,8 @@ class LDAModel(Model["LDAOptions"]):
             visited = LEARNING_SWEEPS if value["alpha"] == LEARN else visited
             visited = PASSES if value["algo"] == "ovb" else visited
             value["sweeps"] = 1 if whole_corpus else visited
-        # By default, these steps are only for samplers that draw, with minibatches of a stored
-        # corpus and without a preset.
+        # By default, short chains and Gibbs refinement are only for samplers that draw, with
+        # minibatches of a stored corpus and without a preset.
         usual = SAMPLERS[value["algo"]].draws and not (
             whole_corpus or value["preset"] or value["corpus-size"]
         )
@@ -190,7 +190,7 @@ class LDAModel(Model["LDAOptions"]):
                 value["counts"], value["kept-sweeps"] = "sampled", 1
 
     def memory(self, options: LDAOptions, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Return the bytes for topics, minibatches, documents and, for some samplers, tokens."""
+        """Return the bytes of memory that a run needs, for each purpose."""
         from pysgrld.core import padded_width
         from pysgrld.models.memory import topics_memory
 
@@ -290,7 +290,7 @@ class LDAModel(Model["LDAOptions"]):
 
 
 def _topics_bytes(topics: int, facts: Facts) -> int:
-    """Return the bytes for topics and word counts in one exact chain."""
+    """Return the bytes of the topics and word counts of one chain of a Gibbs refinement."""
     from pysgrld.core import padded_width
 
     return 20 * facts.words * padded_width(topics)

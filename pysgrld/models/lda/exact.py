@@ -112,7 +112,7 @@ class ExactLDA(ExactTokens, ReplicatedChain):
         return self._visited
 
     def draw_monitored_words(self) -> Doubles:
-        """Return a draw of the monitored probabilities, given the counts of topics."""
+        """Return a draw of the monitored words' probabilities, given the tokens' topics."""
         z, (words, k), watched = self._tokens.z, self.topics.shape, self._watched
         assert z is not None
         mean = self._monitored_phi()

@@ -67,14 +67,14 @@ class MeanFieldReader(Reader):
         self._last = core.zeros(len(documents), padded_width(self.fitting.topics), "float32")
 
     def _theta(self, parts: Draw) -> Floats:
-        """Return the mean proportions of topics in documents, (n, Kp)."""
+        """Fit documents, and return their mean topic proportions, (n, Kp)."""
         gamma, _ = self.fitting.fit(sampling_weights(parts), self.documents, want_words=False)
         gamma /= gamma.sum(axis=1, keepdims=True)
         self._last = gamma
         return gamma
 
     def predict(self, key: Key, parts: Draw, scored: HeldOutCounts, how: VisitPurpose) -> Doubles:
-        """Return the probability of each scored word, from mean proportions and mean topics.
+        """Return the probability of each held-out word, from mean proportions and mean topics.
 
         Patterson and Teh (2013), eq. (16).
         """
@@ -125,7 +125,7 @@ class MeanFieldReader(Reader):
         )
 
     def shares(self, layer: int = 0) -> Doubles:
-        """Return the expected share of each topic in the tokens, from the last fit, (K,)."""
+        """Return each topic's expected share of the tokens in the last fit of documents, (K,)."""
         del layer  # The argument is unused, because the model has one layer.
         lengths = self.documents.lengths.astype(np.float64)
         share: Doubles = (lengths[:, None] * self._last[:, : self.fitting.topics]).sum(axis=0)

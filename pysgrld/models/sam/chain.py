@@ -30,11 +30,11 @@ class SphericalChain(BlockChain):
     documents: SphericalDocuments | VariationalDocuments
 
     def draw(self, words: Int32s | None = None) -> Draw:
-        """Return the topics ``phi`` for the given words (None: all), and ``idf`` of all words."""
+        """Return topics ``phi`` for the given words or all words, and weights ``idf`` of words."""
         return super().draw(words) | {IDF: self.documents.idf.astype(np.float32)}
 
     def _read(self, key: Key, words: Int32s) -> Draw:
-        """Return an empty draw, because topics are read during their update in this model."""
+        """Return an empty draw, because this model reads topics only while it updates them."""
         del key, words
         return {}
 

@@ -198,7 +198,7 @@ class SphericalModel(Model["SphericalOptions"]):
             )
 
     def memory(self, options: SphericalOptions, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Return the memory in bytes for each purpose: topics, training, scoring."""
+        """Return the bytes of memory that a run needs, for each purpose."""
         from pysgrld.core import padded_width
 
         k, held_out = padded_width(options.topics), extent.held_out
@@ -227,7 +227,7 @@ class SphericalModel(Model["SphericalOptions"]):
     def scorer(
         self, options: SphericalOptions, held_out: HeldOut, words: int, threads: int
     ) -> Scorer:
-        """Return a scorer of whole held-out documents by log-perplexity."""
+        """Return a scorer that computes the log-perplexity of whole held-out documents."""
         from pysgrld.models.sam.score import LogPerplexity
 
         return LogPerplexity(options, held_out, words, threads)

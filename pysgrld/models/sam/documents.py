@@ -75,7 +75,7 @@ def blocks(options: SphericalOptions, v: int, centre: Doubles) -> tuple[Block, .
 
 
 class SphericalDocuments(DocumentSampler):
-    """Documents as unit vectors; proportions of their topics are sampled given the topics.
+    """Documents as unit vectors, with topic proportions that are sampled given the topics.
 
     Parameters
     ----------
@@ -114,13 +114,13 @@ class SphericalDocuments(DocumentSampler):
         self.kept: Doubles | None = None
 
     def keep(self, documents: Documents) -> None:
-        """Store the proportions of the given documents from one iteration to the next."""
+        """Allocate the topic proportions of the given documents, initially -1 (not drawn)."""
         self.kept = np.full((len(documents), padded_width(self.walk.topics)), -1.0)
 
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Potential]:
-        """Return the potential of a minibatch's documents.
+        """Return the topics' potential energy, given a minibatch's documents.
 
         It samples proportions when it is evaluated.
         """
@@ -129,12 +129,12 @@ class SphericalDocuments(DocumentSampler):
         return {"phi": SphericalPotential(self, batch)}
 
     def metrics(self) -> dict[str, float]:
-        """Return metrics of the moves of proportions in the last iteration."""
+        """Return the acceptance rate and mean squared jump of proportions in the last iteration."""
         acceptance, jump = self.moved.tolist()
         return {"theta_acceptance": acceptance, "theta_jump": jump}
 
     def arrays(self) -> dict[str, Array]:
-        """Return step size, word weights and, if they are stored, proportions of documents."""
+        """Return the arrays that the next iteration needs, by name."""
         state: dict[str, Array] = {
             "theta.length": self.length,
             "theta.moved": self.moved,

@@ -35,7 +35,7 @@ class Directions(NamedTuple):
 
     @property
     def weightless(self) -> np.ndarray:
-        """Mask, (n,) bool: True for documents in which no word has a weight above 0."""
+        """Mask of the documents in which no word has a weight above 0, (n,) bool."""
         n = len(self.indptr) - 1
         holders = np.repeat(np.arange(n), np.diff(self.indptr))
         is_weightless: np.ndarray = np.bincount(holders, self.values != 0.0, n) == 0

@@ -77,7 +77,7 @@ class LogPerplexity(DensityScorer):
         self._work = core.Workspace()
 
     def logs(self, key: Key, parts: Draw) -> Doubles:
-        """Return each document's log density, averaged over proportions drawn from the prior."""
+        """Return the log of each document's mean density over proportions drawn from the prior."""
         k = self.options.topics
         products = self._products(parts)
         theta = np.zeros((DRAWS, padded_width(k)))
@@ -155,7 +155,7 @@ class LogPerplexity(DensityScorer):
         return averaged
 
     def unigram(self, counts: Int64s) -> Estimate:
-        """Return the baseline score of a single topic: the weighted word frequencies of training.
+        """Return the score of a single topic, the weighted word frequencies of training.
 
         The score is NaN before the first draw, which has the weights of words.
         """
@@ -174,7 +174,7 @@ class LogPerplexity(DensityScorer):
         return float(self.importance(key, parts).mean())
 
     def shares(self, layer: int) -> Doubles | None:
-        """Return the mean proportions of documents in the last draw, (K,)."""
+        """Return each topic's mean proportion over documents in the last draw, (K,)."""
         del layer  # The model has one layer.
         return self._shares
 

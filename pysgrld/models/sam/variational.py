@@ -112,7 +112,7 @@ def gamma_functions(x: Doubles) -> GammaFunctions:
 
 
 class Cosines(NamedTuple):
-    """Expected cosines rho of documents with mixtures of topics, and terms of their computation.
+    """Expected cosine rho of each document with its topic mixture, and intermediate results.
 
     Attributes
     ----------
@@ -359,7 +359,7 @@ class VariationalDocuments(DocumentSampler):
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Potential]:
-        """Return the potential of a minibatch's documents.
+        """Return the topics' potential energy, given a minibatch's documents.
 
         It fits documents when it is evaluated.
         """
@@ -373,7 +373,7 @@ class VariationalDocuments(DocumentSampler):
         return {"objective": float(self.gained[0])}
 
     def arrays(self) -> dict[str, Array]:
-        """Return word weights and, if they are stored, the parameters of documents."""
+        """Return the arrays that the next iteration needs, by name."""
         state: dict[str, Array] = {"gained": self.gained, "idf": self.idf, "centre": self.centre}
         return state if self.kept is None else state | {"at": self.kept}
 
@@ -391,7 +391,7 @@ class VariationalDocuments(DocumentSampler):
 
 
 class VariationalPotential:
-    """The topics' potential energy -J, with documents scaled to the corpus, and its gradient.
+    """The topics' potential energy -J, scaled from a minibatch to the corpus, and its gradient.
 
     A `Potential`.
 
