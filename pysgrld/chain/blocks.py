@@ -109,7 +109,7 @@ class BlockChain(Chain):
         if peers:
             comm.read = self._owned_sampling_weights
         self.published = options.preset is not None
-        # arrays by name, with rows for the documents of all processes
+        # arrays with a row for each document of all processes, by name; only on the first process
         self._gathered: dict[str, Array] = {}
         self._keeps = keep or self.sampler.whole_corpus
         if self._keeps and (batch := stream.minibatch(0)):
@@ -256,7 +256,7 @@ class BlockChain(Chain):
             self.documents.start_from_topics(self.key, draw, batch)
 
     def _move_priors(self, key: Key, statistics: Mapping[str, Counts | Potential]) -> None:
-        """Draw the parameters of learned priors, from counts or from values of the block below."""
+        """Draw learned priors, given counts or values of the blocks that have these priors."""
         for name, moved in self.priors.items():
             counts: Counts | Potential | Floats | None = statistics.get(moved)
             below = self.states[moved]

@@ -233,11 +233,11 @@ class Communicator:
         return words >= 0
 
     def move(self, step: Callable[[], None]) -> None:
-        """Update the part of the state that this rank owns, by a call of `step`."""
+        """Call `step`, which updates the part of a state that this rank owns."""
         step()
 
     def allgather_rows(self, units: Array) -> None:
-        """Fill in the rows of an array that other ranks computed (allgather).
+        """Fill in the rows of an array that were computed by other ranks (allgather).
 
         The array has a row for each unit of topic rows.
         """
@@ -252,10 +252,10 @@ class Communicator:
     def scatter_topic_rows(self, array: Array) -> None:
         """Send each row of an array from the first rank to the rank that owns the row's word."""
 
-    # ---- plain values, and whole arrays
+    # ---- Python objects, and whole arrays
 
     def allgather(self, value: Any) -> list[Any]:
-        """Allgather a plain value: return the values of all ranks, in the order of the ranks.
+        """Allgather a Python object, and return the objects of all ranks in rank order.
 
         Raises
         ------
@@ -265,7 +265,7 @@ class Communicator:
         return [value]
 
     def broadcast(self, value: Any = None) -> Any:
-        """Broadcast a plain value from the first rank, and return it.
+        """Broadcast a Python object from the first rank, and return the object.
 
         Raises
         ------

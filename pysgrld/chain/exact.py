@@ -92,7 +92,7 @@ def refinement_sweeps(
 
 
 def affordable_sweeps(trained: float, tokens: int, fewest: int = ENOUGH) -> int:
-    """Return the number of sweeps of each chain that take about as long as training.
+    """Return the number of sweeps per chain with which a refinement takes as long as training.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ class ExactStage:
 
     @property
     def step(self) -> int:
-        """Number of training iterations plus sweeps so far, which numbers the draws."""
+        """Number of training iterations and sweeps so far, by which draws are numbered."""
         return self.begun + self.sweep
 
     @property
@@ -510,7 +510,7 @@ def read_averages(arrays: Mapping[str, Array]) -> Mapping[str, Array]:
 
 
 def population_draws(arrays: Mapping[str, Array], seed: int, chain: int) -> PopulationDraws | None:
-    """Return an object that widens posterior draws to the variation between samples of documents.
+    """Return the transformation that widens posterior draws to the variation between corpora.
 
     Parameters
     ----------

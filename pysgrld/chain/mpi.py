@@ -229,7 +229,7 @@ class Ranks(Communicator):
         return out.reshape(len(out), *counts.shape[1:])
 
     def _buffer(self, name: str, rows: int, like: Array) -> Array:
-        """Return a reusable buffer with ``rows`` rows, of the width and type of ``like``."""
+        """Return a reusable buffer with ``rows`` rows, with the width and type of ``like``."""
         across, memory = like.shape[1], self._room.get(name)
         if memory is None or len(memory) < rows or memory.shape[1] != across:
             memory = self._room[name] = core.zeros(rows + rows // 8, across, like.dtype.name)
@@ -304,7 +304,7 @@ class Ranks(Communicator):
             self._allgather_parts(piece, np.clip(begins - begin, 0, len(piece)))
 
     def allgather_rows(self, units: Array) -> None:
-        """Fill in the rows of an array that other ranks computed (allgather).
+        """Fill in the rows of an array that were computed by other ranks (allgather).
 
         The array has a row for each unit of topic rows.
         """
@@ -350,7 +350,7 @@ class Ranks(Communicator):
                 )
 
     def _row_chunks(self, array: Array) -> Iterator[tuple[int, Int64s]]:
-        """Yield pairs of a rank, except the first, and numbers of rows that it owns, in chunks."""
+        """Yield pairs of a rank and a chunk of its row numbers, for all ranks except the first."""
         holders = self._owners(np.arange(len(array)))
         size = max(1, STRIP * len(array) // max(1, array.nbytes))
         for rank in range(1, self.size):
@@ -435,7 +435,7 @@ class Ranks(Communicator):
     # ---- outside of iterations
 
     def allgather(self, value: Any) -> list[Any]:
-        """Allgather a plain value: return the values of all ranks, in the order of the ranks.
+        """Allgather a Python object, and return the objects of all ranks in rank order.
 
         Raises
         ------
@@ -446,12 +446,12 @@ class Ranks(Communicator):
         return self._allgather(value)
 
     def _allgather(self, value: Any) -> list[Any]:
-        """Allgather a plain value, without checking whether other ranks have failed."""
+        """Allgather a Python object, without checking whether other ranks have failed."""
         with self.watch.waiting():
             return list(self.comm.allgather(value))
 
     def broadcast(self, value: Any = None) -> Any:
-        """Broadcast a plain value from the first rank, and return it.
+        """Broadcast a Python object from the first rank, and return the object.
 
         Raises
         ------

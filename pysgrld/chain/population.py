@@ -1,4 +1,4 @@
-"""Draws of topics with the variation that topics have between different samples of documents.
+"""Posterior draws of topics, widened to the variation of topics between corpora.
 
 The posterior assumes that the words of a document are independent draws given its topics. In real
 text they are not: a word that occurs once in a document is likely to occur again (Doyle and Elkan
@@ -102,7 +102,7 @@ class WordSpread:
     def __init__(self, words: Int64s, start_variance: Doubles | None = None) -> None:
         self.words, self.start_variance, self.draws = words, start_variance, 0
         self.replicates: list[Floats] = []
-        # These are the sums of the square roots and the sums of the probabilities.
+        # Sums over draws: of the square roots of probabilities, and of the probabilities.
         self._sums: Doubles = np.zeros((2, *words.shape))
 
     def add_draw(self, phi: Floats) -> None:
@@ -158,7 +158,7 @@ class WordSpread:
 
     @classmethod
     def stored(cls, arrays: Mapping[str, Array]) -> WordSpread | None:
-        """Restore the variation from arrays of a checkpoint; return None if they lack it.
+        """Restore the variation from the arrays of a checkpoint, or return None if it is absent.
 
         Raises
         ------
@@ -207,7 +207,7 @@ class _Parts(NamedTuple):
 
 
 class PopulationDraws:
-    """Transformation of posterior draws of topics, to the variation between samples of documents.
+    """Transformation that widens posterior draws of topics to the variation between corpora.
 
     A draw is the centre, plus a scaled posterior deviation, plus a random combination of the
     deviations of the replicates; the deviations follow Student's t, because replicates are few. The
@@ -240,7 +240,7 @@ class PopulationDraws:
 
     @property
     def restarted(self) -> Doubles:
-        """Variance of each topic between runs that start again, (K,).
+        """Variance of each topic between runs that start independently, (K,).
 
         It is the variance of the square roots of the top words' probabilities, divided by their
         probability, and the variance of the logarithm of the topic's share.
@@ -344,7 +344,7 @@ class PopulationDraws:
         return wide.astype(np.float32), censored
 
     def _places(self, words: Int64s) -> Int64s:
-        """Return each word's position among its topic's top words, (K, n), or -1 if it has none."""
+        """Return each word's position among its topic's top words, (K, n); -1 for other words."""
         top = self._spread.words
         base = int(max(top.max(initial=0), words.max(initial=0))) + 1
         rows = np.arange(len(top), dtype=np.int64)[:, None] * base

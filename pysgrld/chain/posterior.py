@@ -25,7 +25,7 @@ SETTLED_SAMPLES = 50
 #: averaged scores (`HISTORY`), and the sum of the samples of each block (`SUMS`).
 PREFIX = "posterior."
 #: `WATCH`: prefix of the arrays in a checkpoint that belong to the scorer of training documents.
-#: `WATCHED`: name of the array with its averaged score after each sample.
+#: `WATCHED`: name of the array with this scorer's averaged score after each sample.
 WATCH, WATCHED = "watch.", "watch.history"
 _SAMPLES, HISTORY, SUMS = f"{PREFIX}samples", f"{PREFIX}history", f"{PREFIX}sum."
 _NUMBER, _HISTORY = Form(np.int64, (1,)), Form(np.float64, (-1,))

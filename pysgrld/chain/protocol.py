@@ -72,7 +72,7 @@ class Chain(ABC):
         self.step_size_at = step_sizes(options.warm_up, options.step_size)
         self.step = 0
         self._batches = Ahead(stream, waiting)
-        # all documents, if each iteration uses all documents
+        # minibatch of all documents, or None if iterations use different documents
         self._whole: Minibatch | None = None
 
     @property
@@ -92,7 +92,7 @@ class Chain(ABC):
     def start_from_topics(
         self, topics: Floats, tokens: Doubles, start_variance: Doubles | None = None
     ) -> None:
-        """Start from topics of another chain, which has the first words of this chain's vocabulary.
+        """Start from another chain's topics, over words that come first in this chain's vocabulary.
 
         Parameters
         ----------
@@ -225,7 +225,7 @@ class Chain(ABC):
 
 
 class DocumentSampler(ABC):
-    """Method that samples or fits the variables of a minibatch's documents, given the topics.
+    """Base class of methods that sample or fit documents' variables, given the topics.
 
     An object has scratch memory, so that only one thread may use it at a time. By default it stores
     nothing from one iteration to the next.

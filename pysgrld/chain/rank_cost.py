@@ -25,7 +25,7 @@ MOST = 100_000
 
 
 class Cost(NamedTuple):
-    """Seconds of an iteration, split into work that ranks divide, and other work and messages.
+    """Seconds of an iteration: for work divided among ranks, for other work, and for messages.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class Cost(NamedTuple):
         return self.shared / ranks / whole if whole else 0.0
 
     def busy(self) -> int:
-        """Return the maximum number of ranks (up to `MOST`) that divide enough work to be busy."""
+        """Return the maximum number of ranks, up to `MOST`, that are busy (see `BUSY`)."""
         ranks = range(2, MOST + 1)
         return 1 + bisect.bisect_left(ranks, True, key=lambda n: self.share(n) < BUSY)
 

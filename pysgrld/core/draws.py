@@ -18,8 +18,8 @@ import numpy as np
 from pysgrld.core import core, padded_width
 from pysgrld.types import Array, Block, Floats, Int32s
 
-#: A draw in the layout by word: arrays by the name of their block ("phi", "phi2", ..., "r"), and
-#: `WEIGHTS`.
+#: A draw with one row per word: an array for each block, by block name ("phi", "phi2", ..., "r"),
+#: and optionally `WEIGHTS`.
 Draw = dict[str, Floats]
 
 #: Name of the array of weights with which the topics of tokens are sampled, if these weights are
@@ -33,7 +33,9 @@ _ROWS = 256
 
 
 def draw_to_matrices(draw: Draw, blocks: tuple[Block, ...]) -> dict[str, Floats]:
-    """Copy a draw into matrices with one row per topic: ``phi`` (K, V), ..., ``r`` (1, K).
+    """Copy a draw into matrices with one row per topic, by block name.
+
+    For example, ``phi`` becomes (K, V), and ``r`` becomes (1, K).
 
     Parameters
     ----------
@@ -86,7 +88,7 @@ def matrices_to_draw(matrices: Mapping[str, Array], blocks: tuple[Block, ...]) -
 
 
 def sampling_weights(draw: Draw) -> Floats:
-    """Return the weights from which token topics are sampled: `WEIGHTS` if present, otherwise phi.
+    """Return the weights from which token topics are sampled, `WEIGHTS` if present, else phi.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ class Within(Mapping[str, Array]):
     def __getitem__(self, name: str) -> Array:
         return self._arrays[self._prefix + name]
 
-    def __contains__(self, name: object) -> bool:  # The inherited method reads the array.
+    def __contains__(self, name: object) -> bool:  # The inherited method would read the array.
         return name in self._names
 
     def __iter__(self) -> Iterator[str]:
@@ -52,7 +52,7 @@ class Form(NamedTuple):
     shape: tuple[int, ...]
 
     def take(self, arrays: Mapping[str, Array], name: str, prefix: str = "") -> Array:
-        """Read an array once, and check it; error messages put `prefix` before the array's name.
+        """Read and check an array; error messages put `prefix` before the array's name.
 
         Raises
         ------

@@ -138,7 +138,7 @@ class Completion(Scorer):
         return log(self._mean)
 
     def unigram(self, counts: Int64s) -> Estimate:
-        """Return the perplexity of a unigram model, with training counts plus 0.01 as weights."""
+        """Return the perplexity of a unigram model that is fitted to training counts plus 0.01."""
         q = (counts + 0.01) / (counts.sum() + 0.01 * len(counts))
         return self.score(log(q[self.held_out.held_out.indices]))
 

@@ -115,7 +115,7 @@ def bulk_sizes(draws: Doubles) -> Doubles:
 
 
 def _halves(draws: Doubles) -> Doubles:
-    """Split each chain into two halves, without the middle draw if their number is odd."""
+    """Split each chain into halves, without the middle draw if the number of draws is odd."""
     half = draws.shape[1] // 2
     return np.concatenate([draws[:, :half], draws[:, draws.shape[1] - half :]])
 

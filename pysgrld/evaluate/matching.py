@@ -10,10 +10,10 @@ import numpy as np
 
 from pysgrld.types import Array, Doubles, Floats, Int64s
 
-#: Two topics of two chains are the same if their overlap (probability in common) is at least this.
+#: Minimum overlap (probability in common) with which topics of two chains count as the same.
 SAME = 0.7
-#: Two topics are the same if their proportions in the same documents have at least this
-#: correlation. Topics with an overlap of 0.5 to 0.6 have a correlation of 0.76 on average.
+#: Minimum correlation of two topics' proportions in the same documents with which the topics count
+#: as the same. Topics with an overlap of 0.5 to 0.6 have a correlation of 0.76 on average.
 CORRELATED = 0.7
 
 
@@ -204,7 +204,7 @@ def match(topics: Sequence[Floats], likeness: Likeness) -> Matched:
 
 
 def finders(common: Doubles) -> list[int]:
-    """Return the numbers of the chains that have a topic of the first chain, ascending.
+    """Return the numbers of all chains that have a given topic of the first chain, ascending.
 
     Parameters
     ----------

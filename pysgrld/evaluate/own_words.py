@@ -1,4 +1,4 @@
-"""Perplexity of predictions that also use the word frequencies of a document's observed part.
+"""Perplexity of predictions that combine topics with a document's observed word frequencies.
 
 A word that occurs once in a document is likely to occur again (Doyle and Elkan 2009), more often
 than the document's topics explain. So the predicted probability p(w) of a word is mixed with the
@@ -20,15 +20,15 @@ from pysgrld.evaluate.held_out import HeldOut
 from pysgrld.evaluate.score import Estimate
 from pysgrld.types import Doubles
 
-#: Values of the strength s to try, from 1 to a million. At the greatest value, observed words
-#: hardly matter.
+#: Values to try for the strength s of the topics' prediction, from 1 to a million observed tokens.
+#: At the greatest value, observed words hardly matter.
 _STRENGTHS = exp(np.arange(121) * 0.115)
 #: Minimum number of documents, because each half of the documents is used to learn a strength.
 FEWEST = 20
 
 
 class OwnWords(NamedTuple):
-    """Perplexity of predictions that combine topics with observed words, and weight of the topics.
+    """Perplexity of predictions from topics and observed words together, and the topics' weight.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class OwnWords(NamedTuple):
 
 
 def own_words_perplexity(held_out: HeldOut, logs: Doubles) -> OwnWords | None:
-    """Return the perplexity if a document's observed words also predict its other words.
+    """Return the perplexity of predictions from topics and a document's observed words.
 
     Return None for fewer than 20 documents. Documents with even numbers are scored with the
     strength that predicts the documents with odd numbers best, and vice versa, so that no document

@@ -1,4 +1,4 @@
-"""Base class of readers, which infer the topics of documents given the topics' words."""
+"""Base class of readers, which infer the topics of documents given the topics over words."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from pysgrld.core.draws import Draw
 from pysgrld.core.restore import restore_arrays
 from pysgrld.types import Array, Documents, Doubles, Floats, HeldOutCounts, Int32s, Int64s, Key
 
-#: Number of Gibbs sweeps of a new chain of a document; results are averaged over their second half.
+#: Number of Gibbs sweeps of a new chain of a document; results are averaged over the second half.
 FRESH_SWEEPS = 50
 #: Number of sweeps of a chain that continues from the previous posterior sample; results are
-#: averaged over their second half. Few sweeps are enough, because the topics have changed little.
+#: averaged over the second half. Few sweeps are enough, because the topics have changed little.
 #: With this number, starting and ending the sampling takes half of the time.
 FURTHER_SWEEPS = 4
 #: Number of sweeps before the first draw of a document's topics. Only the last state is kept, so
 #: half of `FRESH_SWEEPS` is enough.
 DRAW_SWEEPS = FRESH_SWEEPS // 2
-#: Number of sweeps between two draws of a document's topics, with which intervals from twenty draws
-#: cover the truth even if topics overlap.
+#: Number of sweeps between two draws of a document's topics. With this number, intervals from
+#: twenty draws cover the truth even if topics overlap.
 NEXT_DRAW_SWEEPS = 12
 
 #: `_STREAM`: number of the first stream of random numbers for proportions, far above the numbers
@@ -166,7 +166,7 @@ class Reader(ABC):
 
     @abstractmethod
     def predict(self, key: Key, parts: Draw, scored: HeldOutCounts, how: VisitPurpose) -> Doubles:
-        """Return the probability of each scored word of each document, (nnz,)."""
+        """Return the probability of each held-out word of each document, (nnz,)."""
 
     @abstractmethod
     def theta(self, key: Key, parts: Draw, how: VisitPurpose, layer: int) -> Doubles:

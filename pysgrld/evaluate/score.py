@@ -75,7 +75,7 @@ class Score:
             object.__setattr__(self, key, f"{key}_{self.name}")
 
     def show(self, value: float, error: float | None = None) -> str:
-        """Format a value, with its standard error if known.
+        """Format a value, followed by its standard error if the error is known.
 
         The error gets two significant digits, and the value the same number of decimals.
         """
@@ -154,7 +154,10 @@ class Estimate(float):
 
     @classmethod
     def mean(cls, value: float, values: Doubles) -> Self:
-        """Return an estimate that is a constant plus the mean of ``values``, one per document."""
+        """Create an estimate with a value that is a constant plus the mean of ``values``.
+
+        ``values`` has a number for each document.
+        """
         return cls(value, (values - values.mean()) / len(values))
 
     @classmethod
@@ -262,7 +265,7 @@ class Scorer(ABC):
 
     @abstractmethod
     def unigram(self, counts: Int64s) -> Estimate:
-        """Return the score of a unigram model, with training counts plus 0.01 as weights.
+        """Return the score of a unigram model that is fitted to training counts plus 0.01.
 
         Parameters
         ----------
@@ -346,7 +349,7 @@ class DensityScorer(Scorer):
 
     def __init__(self, held_out: HeldOut, words: Int32s, units: int) -> None:
         self.held_out, self.words, self.units = held_out, words, units
-        self._total: Doubles = np.zeros(len(held_out.held_out))  # log of the sum of densities
+        self._total: Doubles = np.zeros(len(held_out.held_out))  # log of each sum of densities
 
     def score(self, logs: Doubles) -> Estimate:
         """Return minus the mean of the documents' log densities."""

@@ -65,7 +65,7 @@ class Ascent(Points):
         return {"x": super().new_arrays(block)["x"], "time": np.zeros(1)}
 
     def step(self, key: Key, statistics: Potential, h: float) -> None:
-        """Search for an optimum by gradient steps, and move a fraction ``h`` of the way to it.
+        """Search for a minimum of the energy, and move the points a fraction ``h`` of the way.
 
         At most ``inner_steps`` steps are made.
         """

@@ -1,4 +1,4 @@
-"""Stochastic-gradient geodesic Monte Carlo: SGGMC and gSGNHT (Liu, Zhu and Song 2016).
+"""Stochastic-gradient geodesic Monte Carlo, SGGMC and gSGNHT (Liu, Zhu and Song 2016).
 
 A step of size eps is A B O B A (eq. 5 to 8): A follows geodesics for eps/2, B is friction for eps/2, and
 O is v <- v + Lambda(x) (-eps gradient + noise). Friction takes the fraction a = C eps of the velocity in
@@ -66,7 +66,7 @@ class Geodesic(Points):
             self.friction(h)
 
     def friction(self, h: float) -> float:
-        """Return the friction per step; a subclass may adapt it over half a step of size ``h``."""
+        """Return the friction per step; a subclass may adapt friction over half a step ``h``."""
         del h  # The argument is unused, because the friction is constant.
         return float(self.block.settings.friction)
 

@@ -80,10 +80,10 @@ def draw(conditional: TopicConditional, block: Block, threads: int) -> Floats:
 class Mean(Rows):
     """Topics of collapsed Gibbs sampling, stored as their expectation given all tokens' topics."""
 
-    _statistics: Counts | None = None  # counts of the last step
+    _statistics: Counts | None = None  # token counts in the last step
 
     def topic_conditional(self, key: Key) -> TopicConditional | None:
-        """Return the distribution from which `draw_rows` draws topics, or None if it uses logarithms."""
+        """Return the distribution of the topics in `draw_rows`, or None if it draws logarithms."""
         if self.block.prior < FLOAT_ETA or self._statistics is None:
             return None
         return TopicConditional(key, self._statistics)

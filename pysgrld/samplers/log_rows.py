@@ -106,7 +106,7 @@ class LogRows(BlockState[Counts]):
 
 
 class LogWarmUp(LogRows):
-    """Logarithms in the noise-free warm-up, which follows the mean of CIR transitions."""
+    """Topics stored as logarithms, in the noise-free warm-up (means of CIR transitions)."""
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Make the noise-free step g <- g e^-h + (eta + N)(1 - e^-h), with N the counts."""

@@ -32,7 +32,7 @@ def totals(statistics: Counts, block: Block) -> Doubles:
 def draw_initial_rows(
     key: Key, block: Block, threads: int, peers: Peers | None = None
 ) -> dict[str, Array]:
-    """Draw initial rows: Gamma(1) variates times the mean number of tokens of a word in a topic.
+    """Draw Gamma(1) variates as initial rows, scaled to a word's mean number of tokens per topic.
 
     The factor is at least the prior, and 1 if the number of tokens is unknown.
     """
@@ -49,7 +49,7 @@ def draw_by_kernel(
     peers: Peers | None,
     **parameter: float,
 ) -> dict[str, Array]:
-    """Draw initial rows by a kernel, in each process for the rows that it owns."""
+    """Draw initial rows by a kernel; each process draws the rows that it owns."""
     v, k = block.shape
     arrays: dict[str, Array] = {
         "g": allocate_zeros(v, padded_width(k), peers),
@@ -152,7 +152,7 @@ class Rows(StateFromRows):
     def step_with_kernel(
         self, kernel: Callable[..., None], key: Key, counts: Counts, **options: Any
     ) -> None:
-        """Update all rows that this process owns with a compiled kernel."""
+        """Update the rows that this process owns, by a compiled kernel."""
         update_on_all_processes(
             self.peers, kernel, anew=True, **self.update_arguments(key, counts), **options
         )
@@ -163,7 +163,7 @@ class Rows(StateFromRows):
         self.step_with_kernel(core.simplex_relax, Key(0, 0, 0), nothing, h=0.0)
 
     def totals_argument(self, counts: Counts) -> dict[str, Any]:
-        """Return the kernel argument ``totals``, each topic's count; empty for a single process."""
+        """Return the kernel argument ``totals``, the tokens of each topic; {} for one process."""
         if self.peers is None:
             return {}
         return {"totals": self.peers.sum_over_processes(counts.counts.sum(axis=0))}

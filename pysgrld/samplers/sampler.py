@@ -52,7 +52,7 @@ class SamplerFacts(NamedTuple):
 
 @dataclass(frozen=True)
 class SamplerSettings:
-    """Base class of samplers' settings; also the settings of a sampler without options.
+    """Settings of a sampler without options, and base class of all samplers' settings.
 
     A field has the name of an option, with ``_`` for ``-``, and its default. A `Block` carries the
     settings of its sampler; only the sampler reads them.
@@ -243,7 +243,7 @@ class Sampler:
         return states.from_checkpoint(block, arrays, threads, warm=warm)
 
     def _states(self, block: Block) -> tuple[type[BlockState[Any]], Block]:
-        """Return a block's state class, and the block, with default settings if it has none."""
+        """Return the class of a block's state, and the block, with default settings if unset."""
         if block.settings is None:
             block = block._replace(settings=self.settings_class())
         states: type[BlockState[Any]] = getattr(import_module(self.module), self.state)

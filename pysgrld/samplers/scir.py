@@ -44,8 +44,8 @@ LAZY_FROM = 2.0
 #: Rows are lazy only if a topic's expected mass, V eta + N/K, is at least this multiple of `DENSE`.
 #: While a topic has less mass, all rows are updated and lazy rows would save nothing.
 LAZY_SCALE = 5.0
-#: Divisor in the rule for the default step size: a token of a minibatch counts as c tokens after a
-#: step, and c is N/V, the mean number of tokens per word, divided by this number.
+#: Divisor in the rule for the default step size. In a step, a token of a minibatch counts as c
+#: tokens. c is N/V, the mean number of tokens per word, divided by this number.
 OF_A_WORD = 12.0
 #: Minimum of c, because chains with a smaller c take long to forget their initial state.
 FEWEST_TOKENS = 2.0

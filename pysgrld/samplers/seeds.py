@@ -13,7 +13,7 @@ import numpy as np
 from pysgrld.samplers.state import Counts, Peers
 from pysgrld.types import UNIT, Floats, Int32s, Seeds
 
-#: Factor on a seed word's initial probability in topics other than its own.
+#: Factor on a seed word's initial probability in topics that do not have this seed.
 ELSEWHERE = 0.01
 
 

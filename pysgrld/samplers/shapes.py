@@ -32,7 +32,7 @@ LEAST = 1e-30
 
 @dataclass(frozen=True)
 class ShapesSettings(SamplerSettings):
-    """Settings of gamma shapes, which are set by the model.
+    """Settings of the samplers of gamma shapes, which the model chooses.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class Shapes(BlockState[Counts]):
 
 
 class WarmShapes(Shapes):
-    """Shapes during the noise-free warm-up."""
+    """Gamma shapes during the noise-free warm-up."""
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Make a step of all shapes without noise: r <- |r + (h/M) (gamma0/K + X - r (c0 + Q))|."""

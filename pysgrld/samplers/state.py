@@ -148,7 +148,7 @@ class Peers(Protocol):
         """Call ``step``, which updates the part of a state that this process owns."""
 
     def allgather_rows(self, units: Array) -> None:
-        """Gather the rows that each process computed in the arrays of all processes (allgather).
+        """Copy the rows that each process computed to the arrays of all processes (allgather).
 
         The array has a row for each unit of rows.
         """
@@ -175,8 +175,8 @@ class BlockState(ABC, Generic[S]):
         The arrays of the state, one for each of ``names``; the state takes ownership of them.
     """
 
-    #: Names of the attributes that hold the arrays of the state, also in checkpoints. The arrays
-    #: are all data that a step needs.
+    #: Names of the state's arrays, both as attributes and in checkpoints. A step needs no other
+    #: data of the state.
     names: ClassVar[tuple[str, ...]]
     #: Name of an array with one number per topic. The number is NaN or infinite if the topic has a
     #: NaN or an infinity.
@@ -206,7 +206,7 @@ class BlockState(ABC, Generic[S]):
 
     @classmethod
     def form(cls, block: Block) -> type[BlockState[Any]]:
-        """Return the state class for a block; a subclass may choose it by the block's settings."""
+        """Return the class of a block's state, which may depend on the block's settings."""
         del block
         return cls
 
@@ -219,7 +219,7 @@ class BlockState(ABC, Generic[S]):
     def from_checkpoint(
         cls, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool
     ) -> BlockState[Any]:
-        """Create a state for reading from a checkpoint's arrays, which then belong to the state.
+        """Create a read-only state, which takes ownership of a checkpoint's arrays.
 
         Raises
         ------
@@ -259,7 +259,7 @@ class BlockState(ABC, Generic[S]):
 
     @classmethod
     def _small(cls, block: Block, *, warm: bool) -> dict[str, Array]:
-        """Create the state of a block with few rows, and return its arrays."""
+        """Return the arrays of a new state of a block that has few rows."""
         hyper = block.hyper
         if isinstance(hyper, np.ndarray):
             hyper = np.resize(hyper, block.shape[0])
@@ -360,7 +360,7 @@ class BlockState(ABC, Generic[S]):
         return self.current_rows(key)
 
     def topic_conditional(self, key: Key) -> TopicConditional | None:
-        """Return the distribution from which `draw_rows` draws topics, or None if it draws nothing.
+        """Return the distribution of topics in `draw_rows`, or None if `draw_rows` draws nothing.
 
         None also means that the distribution is not a `TopicConditional`.
         """
@@ -368,12 +368,12 @@ class BlockState(ABC, Generic[S]):
         return None
 
     def weights(self, words: Int32s | None = None) -> Floats | None:
-        """Return weights for sampling token topics, (R, Kp), or None if they equal `rows`."""
+        """Return the weights for sampling token topics, (R, Kp), or None if `rows` are used."""
         del words
         return None
 
     def add_to(self, total: Doubles) -> None:
-        """Add the rows of all words to ``total``, or their expectation if rows are lazy.
+        """Add the rows of all words to ``total``; if rows are lazy, add the rows' expectation.
 
         ``total`` is (V, Kp) or (Kp,).
 

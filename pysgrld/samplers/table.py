@@ -123,7 +123,7 @@ _STEPPED = frozenset({"step-size", "kept-sweeps"})
 
 
 def _check_resample(settings: Mapping[str, Any]) -> None:
-    """Raise an error if ``resample`` is set although steps have a single inner step."""
+    """Raise an error if ``resample`` is set but minibatches have a single inner step."""
     if "resample" in settings and settings.get("inner-steps", 1) == 1 and "preset" not in settings:
         raise UsageError("--set resample requires --set inner-steps above 1")
 

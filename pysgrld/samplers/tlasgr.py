@@ -62,7 +62,7 @@ class TopicScales(Rows):
         return cls(warm.block, warm.threads, **warm.arrays(), m=m, updates=np.zeros(1, np.int64))
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Update the running estimate M, and make a step divided by M (eq. 13 to 15, 18)."""
+        """Update the running token estimate M, and make a step divided by M (eq. 13 to 15, 18)."""
         (v, k), settings = self.block.shape, self.block.settings
         tokens = totals(statistics, self.block)
         estimate = np.array([statistics.level]) if self.one_scale else tokens

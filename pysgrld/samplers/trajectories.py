@@ -25,8 +25,8 @@ from pysgrld.types import Array, Block, Doubles, Key
 
 #: Target acceptance of trajectories whose step size is adapted.
 ACCEPTED = 0.65
-#: Constants of dual averaging by Hoffman and Gelman (2014), section 3.2.1: gamma, t0, kappa, and the
-#: factor between the first step size and the one towards which the adaptation is drawn.
+#: Constants of dual averaging by Hoffman and Gelman (2014), section 3.2.1: gamma, t0, kappa, and
+#: the step size towards which the adaptation is drawn, divided by the first step size.
 SHRINKAGE, DELAY, FORGETTING, AMBITION = 0.05, 10.0, 0.75, 10.0
 
 
@@ -57,7 +57,7 @@ class Trajectories(Points):
 
     @classmethod
     def form(cls, block: Block) -> type[BlockState[Any]]:
-        """Return the class of states with an adapted step size if the settings ask for it."""
+        """Return `AdaptedTrajectories` if the settings request adaptation, else this class."""
         return AdaptedTrajectories if block.settings.adapted_iterations else cls
 
     @classmethod
@@ -84,7 +84,7 @@ class Trajectories(Points):
         slope = statistics.evaluate(self.x)
         self.change_velocities(key, 0, slope.gradient, 0.5 * h)
         gained = start - slope.energy - 0.5 * self.kinetic()
-        if math.isnan(gained):  # the trajectory left the numbers: its end is refused
+        if math.isnan(gained):  # the energy overflowed: reject the trajectory
             gained = -math.inf
         self.accepted[1] += 1.0
         if math.log(uniform(key)) <= gained:
@@ -120,14 +120,14 @@ class AdaptedTrajectories(Trajectories):
         return super().new_arrays(block) | {"adapted": np.zeros(3)}
 
     def step(self, key: Key, statistics: Potential, h: float) -> None:
-        """Follow a trajectory with an adapted multiple of ``h``, adapted in the first iterations."""
+        """Follow a trajectory with a multiple of ``h``, which the first iterations adapt."""
         adapts = key.step < self.block.settings.adapted_iterations
         acceptance = self.follow(key, statistics, h * math.exp(self.adapted[0 if adapts else 1]))
         if adapts:
             self.adapt(key.step + 1, acceptance)
 
     def adapt(self, m: int, acceptance: float) -> None:
-        """Adapt the step size after iteration ``m``, from 1, to the probability of acceptance."""
+        """Adapt the step size to the acceptance probability of iteration ``m``, from 1."""
         log_factor, average, shortfall = self.adapted.tolist()
         shortfall += (ACCEPTED - acceptance - shortfall) / (m + DELAY)
         log_factor = math.log(AMBITION) - math.sqrt(m) / SHRINKAGE * shortfall

@@ -191,7 +191,7 @@ def check_schedule(step_size: float | Sequence[float]) -> Schedule:
 def iterations(
     samples: int, burn_in: int, thin: int, progress: Progress | None = None
 ) -> Iterator[tuple[int, int | None]]:
-    """Yield each iteration's number, and the number of the draw that it completes, or None.
+    """Yield the number of each iteration, and the number of its draw (None if not stored).
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ CHAINS, ADDED, UNIFORM, EXACT, COSINES = range(5)
 
 
 def dot(a: Doubles, b: Doubles) -> Doubles:
-    """Return inner products over the last axis, which is kept with length 1.
+    """Return inner products over the last axis, which has length 1 in the result.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def tangent(x: Doubles, g: Doubles) -> Doubles:
 
 
 def great_circle(x: Doubles, v: Doubles, time: float) -> tuple[Doubles, Doubles]:
-    """Move along great circles for a time; return points and velocities without rounding drift.
+    """Move points along great circles for a time; return the new points and velocities.
 
     Parameters
     ----------

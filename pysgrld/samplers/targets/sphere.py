@@ -235,7 +235,7 @@ class Energy(Protocol):
         """
 
     def gradient(self, x: Doubles) -> Doubles:
-        """Return the Euclidean gradient, with the shape of x; it need not be tangent.
+        """Return the energy's Euclidean gradient, with the shape of x; it need not be tangent.
 
         Parameters
         ----------
@@ -492,7 +492,7 @@ class FrictionChains(MovingPoints):
         self.accepted += 1.0
 
     def adapt_friction(self, h: float) -> None:
-        """Update the thermostat for half a step (eq. 6); without one, friction stays constant.
+        """Adapt the friction over half a step if the chains have a thermostat (eq. 6).
 
         Parameters
         ----------
