@@ -150,7 +150,7 @@ class BlockChain(Chain):
 
     @property
     def noise_inflation(self) -> float:
-        """Factor by which the noise of minibatches alone inflates the posterior variance of topics.
+        """Factor by which minibatch noise inflates the posterior variance of topics.
 
         The factor holds for the first sampling step and an average topic. It is exact for ``scir``,
         and has the right order of magnitude for ``sgrld``; it is 1 if documents keep their
@@ -292,7 +292,7 @@ class BlockChain(Chain):
         return {name: self.comm.fetch(batch.words, topics.read)} | self._upper_values(), batch
 
     def _read(self, key: Key, words: Int32s) -> Draw:
-        """Update the topics of the given words, and return the current values of all blocks."""
+        """Bring the given words' topics up to date, and return the current values of all blocks."""
         self.states[self.topics.name].catch_up(key, words)
         return self._sampling_weights(words) | self._upper_values()
 

@@ -313,7 +313,7 @@ class Communicator:
         return {}
 
     def end_all_ranks(self) -> None:
-        """End the work of all ranks; all ranks must call it."""
+        """End the work of all ranks; every rank must call this method."""
 
     def fail(self, error: SgmcError) -> NoReturn:
         """Send this rank's error to the other ranks, and raise the first failed rank's error.

@@ -237,7 +237,7 @@ class Ranks(Communicator):
 
     @property
     def _is_other_rank(self) -> Array:
-        """Mask of all ranks, which is False for this rank only."""
+        """Mask of the ranks, True for all ranks except this one."""
         return np.not_equal(np.arange(self.size), self.rank)
 
     @property
@@ -530,7 +530,7 @@ class Ranks(Communicator):
         return rows
 
     def end_all_ranks(self) -> None:
-        """End the work of all ranks; all ranks must call it.
+        """End the work of all ranks; every rank must call this method.
 
         Raises
         ------
@@ -555,7 +555,7 @@ class Ranks(Communicator):
         self._raise_first(error)
 
     def _raise_first(self, mine: SgmcError | None) -> NoReturn:
-        """Raise the error of the first failed rank; all ranks must call it after a failure."""
+        """Raise the first failed rank's error; after a failure, every rank calls this method."""
         errors = self._allgather(None if mine is None else (str(mine), mine.exit_code))
         self._over = True
         rank = next(r for r in range(self.size) if errors[r] is not None)

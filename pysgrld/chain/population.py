@@ -75,7 +75,9 @@ def stored_variance(arrays: Mapping[str, Array], name: str, topics: int) -> Doub
         return None
     variance = Form(np.float64, (topics,)).take(arrays, name)
     if not (np.isfinite(variance) & (variance >= 0)).all():
-        raise CheckpointError(f"array {name!r} of the checkpoint has a value that is no variance")
+        raise CheckpointError(
+            f"array {name!r} of the checkpoint has variances that are negative or not finite"
+        )
     return variance
 
 

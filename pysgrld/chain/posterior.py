@@ -77,7 +77,7 @@ def read_running_averages(arrays: Mapping[str, Array]) -> Averages:
 
 
 class ConvergenceScores(NamedTuple):
-    """The two averaged scores that show the convergence of a run.
+    """Averaged scores now and at half of the samples, which show convergence.
 
     Attributes
     ----------

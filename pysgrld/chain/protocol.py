@@ -155,7 +155,7 @@ class Chain(ABC):
         return None
 
     def totals(self) -> dict[str, Doubles]:
-        """Return arrays of zeros to which `add_to` adds draws; none if draws cannot be averaged."""
+        """Return zeros to which `add_to` adds draws; no arrays if draws cannot be averaged."""
         return {}
 
     def add_to(self, totals: dict[str, Doubles]) -> None:

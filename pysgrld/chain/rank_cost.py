@@ -48,7 +48,7 @@ class Cost(NamedTuple):
     def measured(
         cls, ranks: int, whole: float, shared: float, exchange: float, latency: float = 0.0
     ) -> Cost:
-        """Compute the seconds of each part from measurements taken on one of several ranks.
+        """Compute the seconds of each part of an iteration from measurements on one rank.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Watchdog of a process that waits for other processes; it reports a long wait, or ends it."""
+"""Watchdog that reports a long wait for other processes, or ends the waiting process."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Watch:
 
     @contextlib.contextmanager
     def waiting(self) -> Iterator[None]:
-        """Measure the time of the ``with`` block, and add it to the seconds spent in messages."""
+        """Add the time of the ``with`` block to the seconds spent on waiting for messages."""
         began = self._since = time.monotonic()
         try:
             yield
@@ -67,9 +67,9 @@ class Watch:
             waited = time.monotonic() - since
             if self.timeout is not None and waited > self.timeout:
                 self._say(
-                    f"sgmc: error: {self.who} has waited {waited:.0f} s for other ranks, of "
-                    "which one has died or hangs; run the same command again to resume from the "
-                    "last checkpoint (--set rank-timeout sets the waiting time)"
+                    f"sgmc: error: {self.who} has waited {waited:.0f} s for other ranks, so "
+                    "another rank has died or hangs; run the same command again to resume from "
+                    "the last checkpoint (--set rank-timeout sets the maximum waiting time)"
                 )
                 self._end(GIVEN_UP)
                 return

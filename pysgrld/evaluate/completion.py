@@ -27,7 +27,7 @@ PERPLEXITY = Score("perplexity", "perplexity", 1, whole=False)
 
 
 def visits(held_out: HeldOut | None, sweeps: int = FURTHER_SWEEPS) -> int:
-    """Return the number of token updates in one score, as a measure of its cost.
+    """Return the number of token updates in one score, a measure of the score's cost.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ class VisitPurpose(Enum):
 
 
 class Sweeps(NamedTuple):
-    """Gibbs sweeps of one visit, in which documents are sampled given the topics.
+    """Numbers of Gibbs sweeps in one visit, which samples documents given the topics.
 
     Attributes
     ----------

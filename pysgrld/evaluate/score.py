@@ -180,7 +180,7 @@ class Estimate(float):
 
     @classmethod
     def combine(cls, figures: Sequence[Estimate]) -> Estimate:
-        """Average scores of the same documents, geometrically for perplexities, else arithmetically."""
+        """Average scores of the same documents; perplexities have a geometric mean."""
         ratios = [figure.ratio for figure in figures if figure.ratio is not None]
         if len(ratios) == len(figures):
             logs = np.mean([logs for logs, _ in ratios], axis=0)

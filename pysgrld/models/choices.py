@@ -117,7 +117,7 @@ class Choices:
 
     @property
     def time(self) -> tuple[str, str | int] | None:
-        """Column of document times and length of a time slice; None if the model has no time."""
+        """Column of document times, and length or number of slices; None if a model has no time."""
         return self.model.time(self.values.get("time"), self.values.get("slices"))
 
     @property

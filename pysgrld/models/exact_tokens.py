@@ -29,7 +29,7 @@ from pysgrld.types import Array, Block, Doubles, Int32s, Int64s, Key, Minibatch
 WORDS, DOCUMENTS = 10, 100
 #: Maximum number of values in the topic rows that are read together.
 _CELLS = 2**22
-#: Position of the first bit of an exact chain's number, in the iteration of a random key.
+#: Number of bits by which a chain's number is shifted in the iteration number of a random key.
 _NUMBER = 56
 
 

@@ -104,7 +104,7 @@ class Node(NamedTuple):
     children: tuple[Node, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the node as plain values for JSON."""
+        """Return the node as a dictionary for JSON."""
         return self._asdict() | {"children": [child.as_dict() for child in self.children]}
 
 
@@ -383,7 +383,7 @@ class Fitted(ABC):
         return ()
 
     def topics_by_slice(self, draw: Draw) -> Floats:
-        """Return the topics over words in each time slice, (T, K, V), as a view.
+        """Return a view of the topics over words in each time slice, (T, K, V).
 
         Raises
         ------

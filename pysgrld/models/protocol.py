@@ -175,10 +175,10 @@ class Model(ABC, Generic[R]):
         return  # By default, a model accepts all combinations of options.
 
     def time(self, column: str | None, slices: Any) -> tuple[str, str | int] | None:
-        """Return the column by which documents are assigned to time slices, and the slice length.
+        """Return the column of document times, and the length or the number of time slices.
 
-        Return None if the model does not use time. The length has the form that
-        `pysgrld.corpus.slices.slicing_of` takes.
+        Return None if the model does not use time. The second value has the form
+        that `pysgrld.corpus.slices.slicing_of` takes.
 
         Parameters
         ----------

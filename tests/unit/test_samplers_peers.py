@@ -155,7 +155,7 @@ def test_what_is_wrong_with_one_process_all_raise(size):
         one.start()
     for one in started:
         one.join(60)
-    other = "the step of topics on another process failed"
+    other = "another process failed to update its rows of the topics"
     assert said == dict.fromkeys(range(size), other) | {1: "a step is too small"}
     assert (sums == 1.0).all()
 

@@ -64,7 +64,7 @@ class MixtureChain(Mixture, Chain):
 
     @property
     def noise_inflation(self) -> float:
-        """Factor by which noise of minibatches alone inflates components' posterior variance."""
+        """Factor by which minibatch noise inflates the posterior variance of components."""
         if self.sampler.whole_corpus:
             return 1.0
         return noise_inflation(

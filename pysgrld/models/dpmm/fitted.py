@@ -58,7 +58,7 @@ class MixtureFitted(Fitted):
 
     @cached_property
     def mixture(self) -> Mixture:
-        """The Markov chain in its state at the latest checkpoint.
+        """Markov chain of the mixture, restored from the latest checkpoint.
 
         Raises
         ------

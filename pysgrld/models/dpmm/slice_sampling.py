@@ -41,13 +41,13 @@ CHUNK = 16
 #: Numbers of random streams. An iteration draws log-gamma variates from a stream for each of sticks,
 #: components, the concentration c, a Beta variate, and new components.
 _STICKS, _COMPONENTS, _CONCENTRATION, _BETA, _FRESH = 1, 2, 3, 4, 8
-#: Part of the random key (entity) of the uniform that chooses between the two gamma distributions
+#: Entity (part of the random key) of the uniform that chooses between the two gamma distributions
 #: of c.
 _CHOICE = 1 << 40
-#: `_SWAPS`: first entity of the uniforms of label swaps. `_UNIFORMS`: number of uniforms per
-#: component.
+#: `_SWAPS`: first entity of the uniforms for label swaps. `_UNIFORMS`: number of these uniforms for
+#: each component.
 _SWAPS, _UNIFORMS = 1 << 41, 4
-#: Entity of the uniforms of a birth or a death.
+#: Entity of the uniforms for a birth or a death.
 _BIRTHS = 1 << 42
 
 

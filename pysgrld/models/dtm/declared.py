@@ -91,7 +91,7 @@ class DynamicModel(Model["DynamicOptions"]):
     adds_up = True
 
     def time(self, column: str | None, slices: Any) -> tuple[str, str | int] | None:
-        """Return the column with the times of documents, and the length of a slice."""
+        """Return the column of document times, and the length or the number of time slices."""
         assert column is not None  # The option is required, so it is not None.
         return column, requested_slices(slices)
 
@@ -135,7 +135,7 @@ class DynamicModel(Model["DynamicOptions"]):
         line = (
             f"{len(names)} time slices, {names[0]} to {names[-1]}"
             if len(names) > 1
-            else (f"there is only one time slice, {names[0]}, so no topic can change")
+            else f"all documents are in one time slice, {names[0]}, so no topic can change"
         )
         if few:
             line += f"; no document is from {', '.join(few[:5])}" + (

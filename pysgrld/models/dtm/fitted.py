@@ -51,7 +51,7 @@ class DynamicFitted(AdmixtureFitted):
 
     @property
     def slice_shares(self) -> Doubles:
-        """Share of each slice in the training tokens, (T,)."""
+        """Share of the training tokens that belong to each time slice, (T,)."""
         tokens = np.array(self.record.options.found_slices.tokens, np.float64)
         if not tokens.sum():
             tokens = np.ones(len(self.slices))
@@ -59,7 +59,7 @@ class DynamicFitted(AdmixtureFitted):
         return shares
 
     def topics_by_slice(self, draw: Draw) -> Floats:
-        """Return the topics over words in each time slice, (T, K, V), as a view."""
+        """Return a view of the topics over words in each time slice, (T, K, V)."""
         # The rows of phi are sorted by word, then by time slice.
         wide = draw["phi"].reshape(-1, len(self.slices), draw["phi"].shape[1])
         return wide.transpose(1, 2, 0)[:, : self.layers[0]]

@@ -46,7 +46,7 @@ class MeanFieldDocuments(DocumentSampler):
         self._work = core.Workspace()
 
     def keep(self, documents: Documents) -> None:
-        """Store the parameters gamma of all documents between iterations; they start at 1."""
+        """Allocate the variational parameters gamma of all documents, initially 1."""
         self._gamma = self._start(len(documents))
 
     def visit(

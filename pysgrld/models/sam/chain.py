@@ -90,7 +90,7 @@ def chain(
         centre = mean_direction(source, stream.train, idf)
         if not centre.any():
             raise CorpusError(
-                "all weights are 0, because every word occurs in all documents; use --set weighting=tf"
+                "every word occurs in all documents, so all word weights are 0; use --set weighting=tf"
             )
     documents = SphericalDocuments if SAMPLERS[options.algo].draws else VariationalDocuments
     return SphericalChain(
