@@ -1,4 +1,4 @@
-"""Clustering of the topics of several short chains, as initial topics of training.
+"""Clustering of the topics of several short chains into the initial topics of training.
 
 A chain that starts at random climbs the nearest mode of the posterior. The mean of a cluster of
 topics keeps features that the short chains have in common, and loses features of a single chain.

@@ -48,7 +48,7 @@ class ExchangedRequests(NamedTuple):
 
 
 class Collected(NamedTuple):
-    """Results of sampling a set of documents.
+    """Statistics and values from sampling a set of documents.
 
     Attributes
     ----------

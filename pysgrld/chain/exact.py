@@ -163,7 +163,7 @@ class ExactChain(BlockChain, ABC):
 
 
 class ReplicatedChain(ExactChain):
-    """Chain of a Gibbs refinement, with a method that continues it on resampled documents."""
+    """Chain of a Gibbs refinement that can be continued on resampled documents."""
 
     @abstractmethod
     def replicate(self, number: int, threads: int, waiting: Callable[[], None]) -> Floats:
@@ -474,7 +474,7 @@ class ExactPlan(NamedTuple):
 
 
 def read_refinement_plan(arrays: Mapping[str, Array]) -> ExactPlan | None:
-    """Return the plan of the Gibbs refinement in a checkpoint, or None if it has not begun.
+    """Return the plan of the Gibbs refinement in a checkpoint, or None without a refinement.
 
     Parameters
     ----------

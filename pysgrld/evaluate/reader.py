@@ -222,7 +222,7 @@ class Reader(ABC):
 
 
 class Readers(NamedTuple):
-    """Factory of document readers for one model and its options.
+    """Factory of document readers for one model with given options.
 
     Attributes
     ----------

@@ -24,8 +24,8 @@ from pysgrld.types import Array, Doubles, Int32s, Int64s, Key
 #: Topics and word counts predict equally well if their perplexities differ by less than this
 #: fraction.
 EVEN = 0.005
-#: If the relative standard error of a perplexity is above this, too few documents are held out to
-#: judge topics.
+#: Maximum relative standard error of a perplexity for a judgement of topics; above this number, too
+#: few documents are held out.
 _ROUGH = 0.1
 
 

@@ -63,7 +63,7 @@ class LazyRows(Rows):
     def start(
         cls, key: Key, block: Block, threads: int, peers: Peers | None = None
     ) -> BlockState[Counts]:
-        """Draw initial rows, all of them up to date."""
+        """Draw initial rows, which are up to date."""
         times = {"last": np.zeros(block.shape[0]), "now": np.zeros(1)}
         return LazyWarmUp(
             block, threads, cls, **draw_initial_rows(key, block, threads, peers), **times

@@ -39,7 +39,10 @@ class Langevin(Rows):
         self.step_with_kernel(core.simplex_sgrld, key, statistics, h=h, **totals)
 
     def contraction(self, tokens: Doubles, h: float) -> Doubles:
-        """Return each topic's contraction h (V eta + N_k) / s_k to its mean in a step, (K,)."""
+        """Return each topic's move in a step, as a fraction of the way to its conditional mean.
+
+        The fraction is h (V eta + N_k) / s_k, (K,).
+        """
         v, k = self.block.shape
         share: Doubles = h * (tokens + v * self.block.prior) / self.sums[:k]
         return share

@@ -213,7 +213,7 @@ class BlockState(ABC, Generic[S]):
     @classmethod
     @abstractmethod
     def start(cls, key: Key, block: Block, threads: int) -> BlockState[Any]:
-        """Draw the first state of a chain, which is a warm-up state if there is a warm-up."""
+        """Draw the first state of a chain, which is a warm-up state if the sampler has one."""
 
     @classmethod
     def from_checkpoint(

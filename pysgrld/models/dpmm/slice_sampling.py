@@ -119,12 +119,13 @@ class Mixture:
     ) -> None:
         self.doc_ids, self.words, self.settings = doc_ids, words, settings
         self.seed, self.chain, self.threads = seed, chain, threads
-        # Without an order, the weights are Dirichlet(m_1, ..., m_k, c), with sticks v_j ~ Beta(m_j,
-        # c + ...), and the draw of c given the number of components (Escobar and West) is exact. If
-        # components are ordered by their sticks, v_j ~ Beta(1 + m_j, c + ...): the allocations have
-        # more information on c than the number of components, and this draw of c is not exact (0.04
-        # clusters too many in a tiny model). Stochastic steps keep the order, because otherwise a
-        # component without documents in a minibatch would have no weight.
+        # If components have no order, the weights are Dirichlet(m_1, ..., m_k, c), with sticks v_j
+        # ~ Beta(m_j, c + ...). The draw of c given the number of components (Escobar and West) is
+        # then exact. If components are ordered by their sticks, v_j ~ Beta(1 + m_j, c + ...). The
+        # allocations then have more information on c than the number of components has, and this
+        # draw of c is not exact (0.04 clusters too many in a tiny model). Stochastic steps keep the
+        # order, because otherwise a component without documents in a minibatch would have no
+        # weight.
         self._ordered = settings.algo != "gibbs" or settings.concentration == "sticks"
         self._work = core.Workspace()
         self.step, self.concentration = 0, 1.0

@@ -185,7 +185,7 @@ class LDAModel(Model["LDAOptions"]):
         value["keep-documents"] = "on" if value["keep-documents"] == "on" else None
         if value["keep-documents"]:
             value["minibatch"] = _ALL_DOCUMENTS
-            # Expected counts, or means over several sweeps, would vary too little.
+            # Expected counts and means over several sweeps vary less than draws from the posterior.
             if SAMPLERS[value["algo"]].draws:
                 value["counts"], value["kept-sweeps"] = "sampled", 1
 

@@ -80,7 +80,7 @@ def chain(
             "the corpus must be stored"
         )
     source = stream.source
-    # A loaded model has no documents.
+    # A model that is loaded for reading has no documents.
     if isinstance(source, Documents) and not len(source):
         idf, centre = np.zeros(corpus.words), np.zeros(corpus.words)
     else:

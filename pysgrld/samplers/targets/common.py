@@ -54,7 +54,7 @@ class Draws(NamedTuple):
 def check_numbers(
     name: str, numbers: object, size: int = 1, *, zero: bool = False, below: float = 1e300
 ) -> Doubles:
-    """Check positive numbers and return them as an array; repeat a single number.
+    """Check that numbers are positive, and return an array; a single number is repeated.
 
     Parameters
     ----------

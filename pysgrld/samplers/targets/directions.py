@@ -255,7 +255,7 @@ class VonMisesFisher:
         return -self.log_density(x)
 
     def gradient(self, x: Doubles) -> Doubles:
-        """Return the energy's Euclidean gradient, which samplers project.
+        """Return the Euclidean gradient of the energy, which samplers project onto tangents.
 
         Parameters
         ----------

@@ -200,7 +200,7 @@ def _check_observations(
     step_size: float | Sequence[float],
     **positive: float | None,
 ) -> tuple[Doubles, Schedule]:
-    """Check observations; return them as a row of finite numbers, and return the step schedule.
+    """Check arguments; return the observations as an array, and the schedule of step sizes.
 
     Refuse a minibatch without observations, ``positive`` arguments that are not above 0, unless they
     are None, and ``sizes`` that `check_sizes` refuses.
