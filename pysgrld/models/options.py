@@ -29,7 +29,7 @@ PRESETS: dict[str, Preset] = {
 
 
 def _kind() -> dict[str, Option]:
-    """Return the options with which the user chooses model, sampler and preset."""
+    """Return the options that choose the model, the sampler and the preset."""
     first, *other_models = all_models()
     # A user who names a sampler of a single model has thereby chosen this model.
     shared = {n for n in SAMPLERS if sum(n in model.algorithms for model in all_models()) > 1}
@@ -254,7 +254,7 @@ def _check_learned(names: Iterable[str], sampler: Sampler, model: Model[Any]) ->
 
 
 def check_shared(settings: Mapping[str, Any]) -> None:
-    """Raise an error for options with which several processes cannot train one chain.
+    """Raise an error for options that cannot be used if several processes train one chain.
 
     Parameters
     ----------
@@ -283,7 +283,7 @@ def check_shared(settings: Mapping[str, Any]) -> None:
 
 
 def _contradictions(settings: Mapping[str, Any], sampler: Sampler) -> Iterator[str]:
-    """Yield messages about contradictions between options that all models share."""
+    """Yield a message about each contradiction between options that all models have."""
     if not sampler.draws and settings.get("step-size", (1.0,))[0] > 1.0:
         yield (
             f"A of --step-size A,B,C is greater than 1, but --algo {sampler.name} uses A as a "

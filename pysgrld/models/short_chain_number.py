@@ -85,7 +85,7 @@ def short_chain_iterations(warm_up: int) -> int:
 
 
 def short_chains_bytes(starts: int | None, topics: int, words: int, eta: Any = None) -> int:
-    """Return the bytes of the short chains, including the clustering of their topics.
+    """Return the bytes of memory that short chains and the clustering of topics need.
 
     Parameters
     ----------

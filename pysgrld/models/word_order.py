@@ -287,7 +287,7 @@ def iterate_blocks(phi: Floats, k: int, size: int = _WORDS) -> Iterator[tuple[sl
 
 
 def iterate_topics(phi: Floats, k: int) -> Iterator[Doubles]:
-    """Yield a few topics at a time, as contiguous copies, (n, V) float64.
+    """Yield contiguous copies of a few topics at a time, (n, V) float64.
 
     Parameters
     ----------
@@ -318,6 +318,6 @@ def _parts(phi: Floats, k: int) -> Iterator[slice]:
 
 
 def _quantiles(values: Doubles) -> Doubles:
-    """Return for each value the fraction of all values that do not exceed this value."""
+    """Return, for each value, the fraction of all values that are not above the value."""
     ranks: Doubles = np.searchsorted(np.sort(values), values, side="right") / len(values)
     return ranks

@@ -102,7 +102,7 @@ class MixtureModel(Model["MixtureOptions"]):
         "kept-sweeps": _ONE_COMPONENT,
         "counts": _ONE_COMPONENT,
         "warm-up": "training starts with documents assigned to the components of --set dp-start",
-        "lazy": "every step updates all rows",
+        "lazy": "every step of this model updates the rows of all words",
         "top-word-samples": "component numbers have different meanings in different samples",
         "cir-rate": "this model always uses the rate of the paper",
         "corpus-size": _STORED,

@@ -105,8 +105,8 @@ class SphericalModel(Model["SphericalOptions"]):
     refuses: ClassVar[Mapping[str, str]] = {
         "eta": "the prior of topics is --set sigma=X",
         "warm-up": "this model has no warm-up",
-        "top-word-samples": "topics of this model also have words with negative values",
-        "counts": "this model does not count topics of tokens",
+        "top-word-samples": "words may have negative values in the topics of this model",
+        "counts": "tokens have no topics in this model",
         "corpus-size": _STORED,
         "shuffle-buffer": _STORED,
         "observed": _WHOLE,

@@ -36,7 +36,8 @@ LOG_PERPLEXITY = Score(
         (
             "log_perplexity_importance",
             "by importance sampling",
-            "of every 20th sample; more accurate, with proportions fitted to each document",
+            "mean over every 20th sample; more accurate, because proportions are fitted to each "
+            "document",
         ),
     ),
 )
@@ -50,7 +51,7 @@ _PRIOR, _PROPOSAL = 201, 202
 
 
 class LogPerplexity(DensityScorer):
-    """Scorer of held-out documents by their log densities, for topics that are unit vectors.
+    """Scorer that computes log densities of held-out documents, for topics that are unit vectors.
 
     Parameters
     ----------
