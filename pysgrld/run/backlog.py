@@ -25,7 +25,7 @@ HELD = 64 << 20
 
 
 class Backlog:
-    """Writer of the files of a locked run, which retries failed writes in order.
+    """Writer of a locked run's files; failed writes wait in a queue and are retried in order.
 
     Every method raises `GoneError` if the folder was removed or taken over by another process.
 
@@ -139,7 +139,7 @@ class Backlog:
             )
 
     def write(self, name: str, *last: Callable[[], None]) -> None:
-        """Retry the failed writes to a file or to the folder of samples, then do the new write."""
+        """Write to a file or to the folder of samples, after retrying its earlier failed writes."""
         waiting = self._waiting.setdefault(name, [])
         waiting += last
         while waiting:

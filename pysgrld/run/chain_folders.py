@@ -50,7 +50,7 @@ def chain_number(path: Path) -> int:
 
 
 def display_name(path: Path) -> str:
-    """Return the name of a run for messages: its folder's name, or ``FOLDER, chain N`` for a chain.
+    """Return a run's name for messages: its folder's name, or ``FOLDER, chain N`` for a chain.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def find_chains(folder: Path) -> list[Path]:
 
 
 def holds_chains(folder: Path) -> bool:
-    """Return True if a folder has chains, or only a corpus that was stored for chains."""
+    """Return True if a folder has chains, or contains nothing except a corpus stored for chains."""
     if find_chains(folder):
         return True
     with contextlib.suppress(OSError):

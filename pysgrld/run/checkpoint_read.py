@@ -335,7 +335,7 @@ def _report(
 
 
 def seal(content: dict[str, Any]) -> bytes:
-    """Return the bytes of a manifest with the given content and its digest.
+    """Format a manifest: return the bytes of the content, with a digest of the content.
 
     Raises
     ------
@@ -388,7 +388,7 @@ def newest_digests(run: Path, table: str) -> dict[str, Written]:
 
 
 def warn_of_changed(run: Path, name: str) -> None:
-    """Warn once if an append-only file differs from its record in the newest checkpoint."""
+    """Warn once if an append-only file differs from the record in the newest checkpoint."""
     path = run / name
     written = newest_digests(run, "append").get(name)
     if written is None or path in _warned:
@@ -455,7 +455,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def damage(path: Path, error: OSError) -> Exception:
-    """Return the error for a failed read: `DamagedError`, or `CheckpointError` if unreadable."""
+    """Convert a failed read to a `DamagedError`, or `CheckpointError` if the file may be intact."""
     reason = error.strerror or str(error)
     if isinstance(error, _BROKEN):
         return DamagedError(f"{path}: {reason}")

@@ -149,7 +149,7 @@ def commit(
 
 
 def _link(path: Path, arrays: Mapping[str, Array]) -> Written | None:
-    """Create a file of arrays as a hard link to an equal, undamaged file of a checkpoint.
+    """Store arrays as a hard link to an undamaged file with the same content in a checkpoint.
 
     Files of checkpoints never change, so each of the two checkpoints stays complete if the other is
     removed or either is copied. Return None, without a file, if there is no equal file or the file
@@ -223,7 +223,7 @@ def _remove(folder: Path, point: str) -> None:
 
 
 def remove_later(run: Path, step: int) -> bool:
-    """Remove all checkpoints after `step`; without a checkpoint at `step`, return False instead."""
+    """Remove all checkpoints after `step`; if `step` has no checkpoint, only return False."""
     checkpoints = checkpoint_folders(run)
     if step not in dict(checkpoints):
         return False

@@ -112,7 +112,7 @@ def latest_run(root: Path = ROOT) -> Path:
         name = read_small(root / LATEST).decode("utf-8").strip()
         if name and Path(name).name == name and (is_run(root / name) or find_chains(root / name)):
             return root / name
-    # Each candidate is the time of its last logged event, its name and its path.
+    # Each candidate is a tuple of the time of the last logged event, the name and the path.
     candidates: list[tuple[float, str, Path]] = []
     if is_folder(root):
         for path in list_folder(root):
@@ -135,7 +135,7 @@ def latest_run(root: Path = ROOT) -> Path:
 
 
 def _is_name(content: bytes) -> bool:
-    """Return True if the content is empty, or is a folder name and a line end."""
+    """Return True if a file's content is empty, or consists of a folder name and a line end."""
     line, end, rest = content.partition(b"\n")
     return not content or bool(line and end and not rest and b"/" not in line)
 
@@ -204,7 +204,7 @@ def named_folder(name: str, root: Path, holds: Callable[[Path], object]) -> Path
 
 
 def check_writable(path: Path) -> None:
-    """Check that a folder can be created at a path, by a test in the nearest existing parent.
+    """Check that a folder can be created at a path, by creating one in the nearest existing parent.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def check_writable(path: Path) -> None:
 
 
 def free_path(root: Path, name: str, holds: Callable[[Path], object]) -> tuple[Path, list[Path]]:
-    """Return the next free path among ``name``, ``name-2``, ..., and the existing folders.
+    """Return the next free path of ``name``, ``name-2``, ..., and the folders at earlier paths.
 
     Parameters
     ----------

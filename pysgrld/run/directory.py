@@ -1,4 +1,4 @@
-"""A run directory, which has a run's record and all data needed to resume the run.
+"""A run directory, which contains a run's record and all data needed to resume the run.
 
 While a run trains, people can read its status, its metrics and its log. Metrics and log are
 append-only files with one JSON object per line.
@@ -285,7 +285,7 @@ class RunDirectory:
 
     @contextlib.contextmanager
     def lock(self, *, break_lock: bool = False, taken: Lock | None = None) -> Iterator[None]:
-        """Context manager that locks the run for writing; `taken` is a lock that is already held.
+        """Context manager that locks the run for writing; `taken` is a lock that the caller holds.
 
         Raises
         ------
@@ -356,7 +356,7 @@ class RunDirectory:
             jsonio.append_line(self.path / LOG, line, "log")
 
     def _note(self, event: str, **fields: Any) -> None:
-        """Log an event; if this fails, warn, and log the event again with the next one."""
+        """Log an event; if this fails, warn, and log the event together with the next event."""
         try:
             self.log_event(event, **fields)
         except WriteError as error:
@@ -527,7 +527,7 @@ class RunDirectory:
         return checkpoint
 
     def remove_checkpoints_after(self, step: int) -> bool:
-        """Remove all checkpoints after `step`; without a checkpoint at `step`, return False instead.
+        """Remove all checkpoints after `step`; if `step` has no checkpoint, only return False.
 
         Raises
         ------

@@ -569,7 +569,7 @@ def flock(fd: int) -> bool:
 
 
 def refuse_full_folder(path: Path, advice: str) -> None:
-    """Raise an error if something other than an empty folder exists at a path.
+    """Raise an error unless a path is free or is an empty folder.
 
     Parameters
     ----------

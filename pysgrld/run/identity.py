@@ -17,7 +17,7 @@ from pysgrld.options.common import format_value
 from pysgrld.options.spelling import BUILT_IN
 from pysgrld.run import jsonio
 
-#: Values of reading options. Older releases did not record these values for runs on texts.
+#: Reading options that older releases did not record for runs on texts, with their values.
 UNSAID = {"numbers": "keep"}
 #: Options that limit a run's length, which may change when the run is resumed.
 BUDGET = ("epochs", "iterations", "exact-sweeps")
@@ -63,7 +63,7 @@ def identity(
 def identities(
     old: Mapping[str, Any], new: Mapping[str, Any], free: Iterable[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the identity fields of a stored and of a requested configuration, to compare them.
+    """Return the identity fields of a stored and of a requested configuration, for comparison.
 
     Parameters
     ----------

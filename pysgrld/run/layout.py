@@ -90,7 +90,7 @@ class StopReason(StrEnum):
 
 
 def refuse_part(path: Path) -> None:
-    """Raise an error for a file that belongs to a run, a search or a stored corpus.
+    """Raise an error if a path is a file of a run, of a search or of a stored corpus.
 
     Raises
     ------
@@ -195,7 +195,7 @@ def digest_of_counts(counts: WordTotals) -> str:
         64 hexadecimal digits.
     """
     digest = hashlib.sha256()
-    for row in counts:  # one after the other: a copy of both takes 16 bytes per word
+    for row in counts:  # Hash one row at a time: a copy of both takes 16 bytes per word.
         digest.update(np.ascontiguousarray(row, "<i8").data)
     return digest.hexdigest()
 

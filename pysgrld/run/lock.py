@@ -71,7 +71,7 @@ def is_same(path: Path, fd: int) -> bool:
 
 
 def holder() -> dict[str, Any]:
-    """Return this process's host, pid, job and time, for lock files and ``status.json``."""
+    """Return this process's host, pid, job and the current time, for lock files and the status."""
     return {
         "host": os.uname().nodename,
         "pid": os.getpid(),
@@ -82,7 +82,7 @@ def holder() -> dict[str, Any]:
 
 
 class Lock:
-    """The lock of a run, which the constructor takes and `release` releases.
+    """Lock of a run; the constructor takes the lock, and `release` releases it.
 
     Parameters
     ----------
@@ -422,7 +422,7 @@ def _refusal(path: Path, who: Mapping[str, Any], advice: str) -> LockedError:
 
 
 def scratch_name() -> str:
-    """Return a unique name for a scratch folder, which `sweep` recognises."""
+    """Return a unique name for a scratch folder, in a form that `sweep` recognises."""
     return marked_name(_scratch_stem())
 
 

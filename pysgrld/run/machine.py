@@ -92,8 +92,7 @@ def threads(requested: int | None, environment: Mapping[str, str] | None = None)
         number, source = len(cpus), "CPU affinity"
         if not cpus:  # On macOS, the system does not list the processors.
             number, source = os.cpu_count() or 1, "processors"
-        # Time per period that this cgroup may use of the CPUs, from files of cgroup version 2 or
-        # 1.
+        # CPU time that this cgroup may use per period, from files of cgroup version 2 or 1.
         quota = period = ""
         for files in (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
             with contextlib.suppress(OSError, ValueError):
@@ -264,7 +263,7 @@ def sign_of_life(process: int) -> str | None:
 
 
 def _status(process: str) -> list[str]:
-    """Return the fields of /proc/N/stat after the name; index 19 has the start time in ticks."""
+    """Return the fields of /proc/N/stat after the name; field 19 is the start time in ticks."""
     text = (_PROC / process / "stat").read_text("utf-8", "replace")
     # The program's name may contain parentheses, so the last parenthesis ends the name.
     return text.rpartition(")")[2].split()

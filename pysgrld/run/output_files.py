@@ -36,7 +36,7 @@ def _new_and_held(path: Path, temporary: Path) -> IO[bytes]:
 
 
 def regular_target(path: Path) -> Path:
-    """Return the path of the file to write: the target if `path` is a symbolic link.
+    """Return `path`, or the file to which `path` points if it is a symbolic link.
 
     Raises
     ------

@@ -74,7 +74,7 @@ def marked_name(stem: str) -> str:
 
 
 def is_marked(name: str, *stems: str) -> bool:
-    """Return True if `marked_name` made a name from a stem with one of the given prefixes.
+    """Return True if `marked_name` made the name, from a stem that begins with a given prefix.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ class FileList:
             self._marks.setdefault(name, set()).add(mark)
 
     def append(self, entries: Iterable[Mapping[str, object]]) -> None:
-        """Append a line for each file, with its name, size and SHA-256; the folder must exist.
+        """Append a line with name, size and SHA-256 for each file; the folder must exist.
 
         All lines are written at once under a lock, so that several processes may append to one
         list.
@@ -237,7 +237,7 @@ class FileList:
         return False
 
     def foreign(self) -> Iterator[str]:
-        """Yield relative paths of all files below the folder that sgmc did not write.
+        """Yield the relative paths of all files below the folder, except files that sgmc wrote.
 
         Raises
         ------

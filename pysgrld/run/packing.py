@@ -16,21 +16,21 @@ import zstandard
 from pysgrld.run.files import PIECE, Buffer, read_into
 from pysgrld.types import Array
 
-#: Minimum size in bytes of a compressed array; smaller arrays have plain buffers.
+#: Minimum size in bytes of an array that is compressed; smaller arrays are stored uncompressed.
 LEAST = 1 << 16
-#: Maximum ratio of compression. A reader refuses a larger ratio, so that the size of a file limits
-#: the memory for its arrays; an array that compresses better than that has a plain buffer.
+#: Maximum compression ratio. A reader refuses a larger ratio, so that a small file cannot demand
+#: much memory. An array that would compress better is stored uncompressed.
 MOST = 64
 #: Size in bytes of a block, unless a single row is larger.
 _BLOCK = 1 << 20
-#: Higher levels save 1 % of a state.
+#: Compression level of zstd; higher levels make a state only 1 % smaller.
 _LEVEL = 1
 #: Maximum window of a frame in bytes, for which a reader allocates memory.
 _WINDOW = 1 << 23
 
 
 def compute_packed_size(array: Array) -> int | None:
-    """Return the size of the compressed array in bytes, or None if it has a plain buffer.
+    """Return the compressed size of an array in bytes, or None if it is stored uncompressed.
 
     Parameters
     ----------
@@ -101,11 +101,11 @@ def unpack(fd: int, start: int, stop: int, array: Array, tell: Callable[[Buffer]
     except zstandard.ZstdError as error:
         raise ValueError(f"the frame cannot be decompressed ({error})") from None
     while source.read(PIECE):
-        pass  # `tell` takes bytes after the end of the frame, too.
+        pass  # Pass the bytes after the end of the frame to `tell`, too.
 
 
 class _Part:
-    """Part of a file, which passes all bytes that are read to ``tell``."""
+    """Readable part of a file; the bytes of each read are also passed to the function ``tell``."""
 
     def __init__(self, fd: int, start: int, stop: int, tell: Callable[[Buffer], None]) -> None:
         self._fd, self._start, self._stop, self._tell = fd, start, stop, tell
@@ -128,7 +128,7 @@ def _fill(readinto: Callable[[memoryview], int], view: memoryview) -> None:
 
 
 def _split_blocks(array: Array) -> Iterator[Array]:
-    """Yield the blocks of an array as matrices, which share its memory."""
+    """Yield the blocks of an array as matrices that share the array's memory."""
     width = array[0].size if array.ndim > 1 and array[0].nbytes <= _BLOCK else 1
     rows = array.reshape(-1, width)
     step = _BLOCK // (width * array.itemsize)

@@ -89,7 +89,7 @@ class StoredParts:
         return parts
 
     def write(self, number: int, step: int, arrays: Mapping[str, Array]) -> None:
-        """Store the state of a part of the work, and remove the part's files of earlier steps.
+        """Store the state of a part, and remove the part's files of earlier steps.
 
         Raises
         ------

@@ -73,7 +73,7 @@ class Samples:
         )
 
     def _files(self) -> dict[str, int]:
-        """Return the iterations of all stored samples by file name, sorted by file name."""
+        """Return the iteration of each stored sample by file name, sorted by file name."""
         try:
             names = sorted(entry.name for entry in self.folder.iterdir())
         except OSError:
@@ -182,7 +182,7 @@ class Samples:
         return parts
 
     def drop(self, step: int, *, top_words: bool = False) -> None:
-        """Hide a sample, so that it no longer counts as stored; the sample may be missing.
+        """Hide a sample, so that it no longer counts as stored; a missing sample is not an error.
 
         Its disk space is free after the next checkpoint.
 
@@ -209,7 +209,7 @@ class Samples:
                 logger.warning("%s: cannot be deleted: %s", path, error.strerror or error)
 
     def table(self) -> dict[str, dict[str, Any]]:
-        """Return each stored sample's size and digest by file name, for the manifest.
+        """Return a table for the manifest: each stored sample's size and digest, by file name.
 
         Raises
         ------

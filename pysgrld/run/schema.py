@@ -23,7 +23,7 @@ class Each(NamedTuple):
 
 
 def misfit(record: Any, schema: Schema, name: str = "") -> str | None:
-    """Describe the first part of a record that has a wrong type; return None if no part has.
+    """Describe the first part of a record that has a wrong type; return None if all types fit.
 
     Parameters
     ----------

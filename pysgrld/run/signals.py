@@ -33,7 +33,7 @@ class SecondInterrupt(KeyboardInterrupt):
 
 
 class StopFlag(contextlib.ExitStack):
-    """Flag that is set if a run must stop, and context manager that sets it at signals.
+    """Flag for a request to stop; signals that arrive in its ``with`` block set the flag.
 
     Within the context, SIGINT, SIGTERM, SIGUSR1 and SIGXCPU ask the run to stop, and SIGUSR2 asks
     for a checkpoint. SIGHUP asks the run to stop if it has a terminal, and is ignored otherwise. A
@@ -146,7 +146,7 @@ class StopFlag(contextlib.ExitStack):
         self.stop(signal.Signals(number).name)
 
     def check(self, doing: str) -> None:
-        """Raise an error if the run must stop in a phase in which it has no results yet.
+        """Raise an error if the run must stop while it has no results yet.
 
         Parameters
         ----------
@@ -188,7 +188,7 @@ BEAT, GAP = 0.25, 5.0
 
 
 class AwakeClock(contextlib.ExitStack):
-    """Clock, as a context manager, that does not count periods in which the process was suspended.
+    """Clock that ignores periods in which the process was suspended; it is a context manager.
 
     The process may be stopped by a signal, frozen, or suspended with the whole machine. A thread
     wakes four times a second and reads the clock. If it wakes much too late, the whole process was

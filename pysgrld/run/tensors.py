@@ -93,7 +93,7 @@ class TensorHeader(NamedTuple):
 
 
 def describe(arrays: Mapping[str, Array]) -> dict[str, dict[str, Any]]:
-    """Return dtypes and shapes of arrays in the form of a header, sorted by name.
+    """Return the header's entries (dtype and shape) for arrays, sorted by name.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def describe(arrays: Mapping[str, Array]) -> dict[str, dict[str, Any]]:
 def format_header(
     described: Mapping[str, Mapping[str, Any]], sizes: Mapping[str, int] = MappingProxyType({})
 ) -> bytes:
-    """Return the header of a file; the arrays must follow the header in the given order.
+    """Return a file's header as bytes; the arrays must follow it in the order of the entries.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ def check_header(path: Path, head: bytes, size: int) -> TensorHeader:
 
 
 def _describe_packed(path: Path, tensor: Tensor, form: Any) -> Tensor:
-    """Return a tensor of bytes as the compressed array that the metadata of the header describe."""
+    """Convert a tensor of bytes to a compressed array, whose type and shape the metadata give."""
     match = _FORM.fullmatch(form) if isinstance(form, str) else None
     shape = tuple(map(int, match[2].split())) if match else ()
     if (
@@ -273,7 +273,7 @@ def _describe_packed(path: Path, tensor: Tensor, form: Any) -> Tensor:
 
 
 def _read_header(path: Path, fd: int, size: int) -> tuple[TensorHeader, bytes]:
-    """Read and check the header; return it with all bytes that precede the data."""
+    """Read and check the header; return it and all bytes that precede the data."""
     if size < 8:
         raise DamagedError(f"{path}: the file has {size} bytes, too few for a header")
     prefix = bytearray(8)
@@ -323,7 +323,7 @@ class StoredArrays(Mapping[str, Array]):
         """Pickle the arrays themselves, because the open file is unavailable in other processes."""
         return dict, (dict(self),)
 
-    def __contains__(self, name: object) -> bool:  # The inherited method reads the array.
+    def __contains__(self, name: object) -> bool:  # Inherited, it would read the array.
         return name in self._tensors
 
     def __iter__(self) -> Iterator[str]:
@@ -510,7 +510,7 @@ def check_values(path: Path, invariants: Mapping[str, Invariant]) -> None:
 
 # ---- invariants of arrays
 
-#: Empty mapping: no arrays, or no invariants for arrays of unknown meaning.
+#: Empty mapping, for a file without arrays or for arrays without known invariants.
 NONE: Mapping[str, Any] = MappingProxyType({})
 
 #: A row's sum or norm may deviate from 1 by at most this, because of single precision.

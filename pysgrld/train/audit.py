@@ -22,19 +22,19 @@ from pysgrld.train.replication import ITERATIONS, train_replicate
 from pysgrld.train.short_chains import FirstTopics
 from pysgrld.types import Array, Floats, Int64s
 
-#: A chain has found an audited topic if the overlap with the most similar topic of the chain is at
-#: least this.
+#: Minimum overlap of an audited topic with the most similar topic of a chain, from which the chain
+#: counts as having found the audited topic.
 FOUND = 0.5
-#: An audited topic is a mixture in a chain if the mean of two topics of the chain overlaps with it
-#: more than any single topic does, by at least this difference.
+#: An audited topic counts as a mixture in a chain if its overlap with the mean of two topics
+#: exceeds its overlap with the most similar topic by at least this amount.
 _SECOND = 0.1
 #: A verdict requires that more than this fraction of the chains support it. A topic that fewer chains
 #: have is uncertain, if at least the fraction `_SOME` of the chains have it.
 _MOST, _SOME = 0.5, 1 / 3
 #: Number of a chain's most similar topics that are tried as parts of a mixture.
 _PARTS = 4
-#: `TOP`: number of a topic's top words that are looked up in the matching topic of a chain.
-#: `_AMONG`: number of the matching topic's top words among which they are looked up.
+#: `TOP`: number of an audited topic's top words that are looked up in a chain. `_AMONG`: number of
+#: the matching topic's top words among which a word counts as found.
 TOP, _AMONG = 10, 20
 #: Part of the random seed, which makes the random numbers of an audit differ from all others.
 _SEED = 2027
@@ -162,7 +162,7 @@ def audit(
 
 
 def _over(vocabulary: Sequence[str], phi: Floats, words: Sequence[str]) -> tuple[Floats, float]:
-    """Return topics restricted to the corpus's words, and their mean probability on these words."""
+    """Restrict topics to words of the corpus; also return the mean probability of these words."""
     place = {word: i for i, word in enumerate(vocabulary)}
     columns = np.array([place.get(word, -1) for word in words])
     foreign = np.zeros((len(phi), len(vocabulary)), np.float32)
@@ -174,7 +174,7 @@ def _over(vocabulary: Sequence[str], phi: Floats, words: Sequence[str]) -> tuple
 def _judged(
     foreign: Floats, drawn: Sequence[Floats], usual: Floats, vocabulary: Sequence[str]
 ) -> list[AuditedTopic]:
-    """Return a verdict on each audited topic, given the chains' topics and the word frequencies."""
+    """Return a verdict on each audited topic, from the chains' topics and the word frequencies."""
     likeness_to_usual = overlap(foreign, np.broadcast_to(usual, foreign.shape))
     between = np.array([overlap(foreign, np.broadcast_to(row, foreign.shape)) for row in foreign])
     np.fill_diagonal(between, 0.0)

@@ -22,7 +22,7 @@ def begin(
     keep_mean: bool = True,
     watched: HeldOut | None = None,
 ) -> Posterior:
-    """Start a chain of the model that the options name, and averages over its posterior samples.
+    """Start a chain of the model in the options, and create averages over its posterior samples.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def begin_refinement(
     sweeps: int,
     start: bool = True,
 ) -> ExactStage:
-    """Create the Gibbs refinement of a trained chain, either started or ready to be restored.
+    """Create the Gibbs refinement of a trained chain: start it, or prepare it to be restored.
 
     Parameters
     ----------

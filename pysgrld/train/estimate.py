@@ -30,16 +30,17 @@ from pysgrld.options.option import Resolved
 from pysgrld.train.plan import plan_training
 from pysgrld.train.request import Request
 
-#: Minimum number of seconds of an iteration in which only one thread works. With the unit times of
-#: training, they are 4.5 % of an iteration on Simple English Wikipedia at K = 100.
+#: Minimum number of seconds of an iteration during which only one thread works. With the unit times
+#: of training, this is 4.5 % of an iteration on Simple English Wikipedia at K = 100.
 ALONE = 0.43e-3
-#: Minimum share of an iteration in which only one thread works, by the processor time in parallel
-#: loops (docs/performance.md, "Which minibatch, threads and ranks").
+#: Minimum share of an iteration during which only one thread works, computed from the processor
+#: time of parallel loops (docs/performance.md, "Which minibatch, threads and ranks").
 SHARE = 0.045
-#: Maximum number of threads that are all busy at least half of the time, for any minibatch.
+#: Maximum number of threads that can all be busy at least half of the time, even with a large
+#: minibatch.
 MOST = 1 + int(1 / SHARE)
-#: Minimum number of documents of a minibatch for each thread, because a thread samples this number
-#: at a time.
+#: Minimum number of documents per thread in a minibatch, because a thread samples this number of
+#: documents at a time.
 DOCUMENTS = 4
 #: Number of epochs from which hours are estimated. Runs until convergence take 30 to 75 epochs.
 EPOCHS = 60
@@ -102,12 +103,12 @@ class TrainingNeeds(NamedTuple):
 
     @property
     def alone(self) -> float:
-        """Seconds of an iteration in which only one thread works."""
+        """Seconds of each iteration during which only one thread works."""
         return max(ALONE, SHARE * self.seconds)
 
     @property
     def enough_documents(self) -> int:
-        """Minimum minibatch size that keeps `MOST` threads or fewer busy, or the corpus size."""
+        """Minibatch size at which up to `MOST` threads are busy; at most the size of the corpus."""
         threads = min(self.threads, MOST)
         factor = max((threads - 1) * ALONE / self.seconds, 1.0)
         most = max(factor * self.minibatch, DOCUMENTS * threads)
@@ -129,14 +130,14 @@ class TrainingNeeds(NamedTuple):
 
     @property
     def refinement_hours(self) -> float:
-        """Hours of the Gibbs refinement, whose chains take a thread each."""
+        """Hours of the Gibbs refinement, which runs each chain on one thread."""
         return self.refinement / min(self.threads, CHAINS) / 3600
 
 
 def estimate(
     request: Request, listener: Listener, ranks: int = 1, documents: int | None = None
 ) -> TrainingNeeds:
-    """Estimate what training on a corpus needs; no file remains.
+    """Estimate memory, disk space and time of training on a corpus; temporary files are removed.
 
     Parameters
     ----------
@@ -198,7 +199,7 @@ def estimate(
 
 
 def _unseen_share(corpus: Corpus) -> float:
-    """Return the share of tokens in the second half of a corpus with words that the first lacks."""
+    """Return the share of tokens in a corpus's second half whose words the first half lacks."""
     half = corpus.documents // 2
     counts = np.zeros((2, corpus.words), np.int64)
     for begin in range(0, corpus.documents, TOGETHER):
@@ -211,7 +212,7 @@ def _unseen_share(corpus: Corpus) -> float:
 
 
 def _refinement_seconds(options: Resolved, tokens: int, topics: int, *, draws: bool) -> float:
-    """Return the seconds of the Gibbs refinement with one thread, 0 if the sampler gives no draws."""
+    """Return the seconds of the Gibbs refinement with one thread, or 0 without a refinement."""
     if not (options.exact_sweeps and draws):
         return 0.0
     sweeps = options.exact_sweeps

@@ -47,7 +47,7 @@ class Position(NamedTuple):
 
 
 def seconds_from_start(seconds: float, first: int, done: int) -> float:
-    """Estimate the seconds of all iterations done, from those that this process did.
+    """Estimate the seconds of all iterations of a run, from the iterations of this process.
 
     Parameters
     ----------

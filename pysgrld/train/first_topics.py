@@ -75,7 +75,7 @@ def first_topics(
     stop: StopFlag | None,
     note: Callable[[str], None],
 ) -> FirstTopics | None:
-    """Train the short chains of a run that are missing, and cluster the topics of all of them.
+    """Train the missing short chains of a run, and cluster the topics of all its short chains.
 
     Parameters
     ----------

@@ -23,8 +23,8 @@ from pysgrld.train.start import train
 #: Number added to the seed, so that the division of the documents is independent of other random
 #: numbers.
 _SEED = 1948
-#: Options of a run that are not used when training on a half, in addition to the options of
-#: reading.
+#: Options of a run that do not apply to the training on its halves. The options of reading do not
+#: apply either.
 _OF_THE_RUN = frozenset({"out", "resume", "threads", "max-memory", "time-limit", "chain-id"})
 
 

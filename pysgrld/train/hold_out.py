@@ -25,7 +25,7 @@ class Division(NamedTuple):
 
     Attributes
     ----------
-    train : Others
+    train : PositionsExcept
         Positions of the training documents in the corpus, in ascending order.
     held_out : HeldOut or None
     watched : HeldOut or None
@@ -70,7 +70,7 @@ class Reading(NamedTuple):
             log=self.listener.note,
         )
         seen = contents(corpus.provenance) & contents(matched_corpus.provenance)
-        # The corpus of the setting observed-corpus may contain parts of training documents.
+        # The documents of the setting observed-corpus may be parts of training documents.
         if seen and name != "observed-corpus":
             self.listener.note(
                 f"{option_text(name, path)}: is also training data, so its scores do not "
@@ -168,5 +168,5 @@ def divide(
             "--holdout 0"
         )
     # The ids are positions among the held-out documents, so that a resumed run uses the same random
-    # numbers for each of them.
+    # numbers for each document.
     return Division(train, held_out._replace(doc_ids=np.arange(len(held_out.observed))))

@@ -60,7 +60,7 @@ _LAST_METRICS = 1 << 16
 
 
 class Training:
-    """Process of training a run, from the beginning or from a checkpoint to the end or a stop.
+    """Training of a run, from its start or from a checkpoint, until it ends or is stopped.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ class Training:
         done = budget_was_used and keeper.step == first_step
         # An earlier process may have been killed before it wrote the last line of metrics.
         if not done or keeper.measured != keeper.step:
-            # The measurement is skipped after such a stop, because it takes long with many topics.
+            # After a stop in Gibbs refinement, the measurement is skipped, because it takes long.
             if not (stopped and self.stage):
                 keeper.measure()
             self._save(last=True, finished=not stopped)
@@ -246,7 +246,7 @@ class Training:
         """Return the topics that replaced earlier topics, and warn about lost names."""
         if self.parent is None:
             return []
-        # A full disk, for example, may have prevented a checkpoint.
+        # `open_run` fails if, for example, a full disk has prevented every checkpoint.
         with contextlib.suppress(SgmcError):
             return open_run(self.run.path, 1).replaced_topics()
         return []
@@ -310,7 +310,7 @@ class Training:
         self._looks.last = chain.step, tally.train_seconds
         saves = self._saves(chain.step, tally.train_seconds)
         waiting = IdleTimeMonitor(self.comm, self.options.minibatch, self.stream.documents)
-        # An earlier process may have been stopped after convergence, when Gibbs refinement began.
+        # Training may have converged in an earlier process that was stopped in Gibbs refinement.
         self._converged = posterior.is_due and self._has_converged()
         self._began = began = self.pulse.awake()
         for visit in rounds:
@@ -358,7 +358,7 @@ class Training:
         return self.open_ended and self.posterior.convergence_scores() is not None
 
     def _save(self, *, last: bool, finished: bool = False) -> None:
-        """Write a checkpoint, and record its duration, because a time limit must leave time for it.
+        """Write a checkpoint, and record how long this took, to end in time before a time limit.
 
         A finished run keeps this checkpoint and the checkpoint before its Gibbs refinement, from
         which training continues if the user requests more iterations. If the user has set the
@@ -509,7 +509,7 @@ class Training:
         return checkpoint is not None
 
     def _first_topics(self, *, restored: bool) -> FirstTopics | None:
-        """Return topics from short chains or the earlier run, or None for the model's default."""
+        """Return initial topics from short chains or an earlier run, or None for default topics."""
         by_short_chains = not restored and self.parent is None and (self.options.starts or 1) > 1
         is_limited = "starts" not in self.typed
         self.comm.broadcast((by_short_chains, is_limited))

@@ -51,13 +51,13 @@ logger = logging.getLogger(__name__)
 
 
 class ProcessCounts(NamedTuple):
-    """Number of processes that together train one chain: in total, and on this machine."""
+    """Number of processes that train one chain together: in total, and on this machine."""
 
     all: int = 1
     on_machine: int = 1
 
 
-#: Value for a single process, which trains a chain without others.
+#: Counts for a chain that a single process trains alone.
 ALL_ALONE = ProcessCounts()
 
 
@@ -74,7 +74,7 @@ class Plan(NamedTuple):
     config : dict
         Content for ``config.json`` of the run.
     corpus : Corpus
-    train : Others
+    train : PositionsExcept
         Positions of the training documents in the corpus.
     held_out : HeldOut or None
     word_counts : WordTotals
@@ -397,7 +397,7 @@ def _remarks(
             "use that model instead"
         )
     yield from model.remarks(options, facts._replace(documents=documents))
-    # The list is empty for a mixture, which determines its number of topics itself.
+    # A mixture has no widths, because it determines its number of topics itself.
     k = max(options.widths, default=0)
     if options.depth == 1 and {"topics", "layers"} <= {*defaults}:
         yield Message(

@@ -32,7 +32,7 @@ from pysgrld.train.start import train
 
 #: Seconds between two checks of whether there is a reason to stop.
 LOOK = 0.1
-#: Seconds after a second Ctrl-C at which the runs that have not ended are killed.
+#: Seconds from a second Ctrl-C until all runs that have not ended are killed.
 PATIENCE = 1.0
 #: Seconds without activity after which a run that was requested to stop is killed.
 GRACE = 10.0
@@ -42,16 +42,16 @@ class Watcher(Listener, Protocol):
     """Callbacks that report the progress of several runs."""
 
     def of_run(self, number: int, event: str, *values: Any) -> None:
-        """Report an event of a run: a method of `pysgrld.train.events.Reporter`, or "failed"."""
+        """Report an event: the name of a method of `pysgrld.train.events.Reporter`, or "failed"."""
 
 
 class RunsError(SgmcError):
-    """Error if at least one run failed; its exit code is that of the first failed run."""
+    """Error raised if runs failed; its exit code is the exit code of the first failed run."""
 
 
 @dataclass
 class RunProcess:
-    """Process of a run, with its exit code once it has ended, and the reason if it was stopped.
+    """Process of a run; it gets an exit code at its end, and a reason if it was stopped.
 
     ``silent`` is the number of seconds for which a process that was asked to stop has been
     inactive; ``life`` is the last state of the process that the system reported.
@@ -131,7 +131,7 @@ def _start(tasks: Iterable[tuple[int, Task]], runs: list[RunProcess], stop: Stop
     """
     context = mp.get_context("spawn")
     held = {*stop.stop_signals, signal.SIGUSR2, signal.SIGHUP}
-    # The tracker is started beforehand, because its start would unblock blocked signals.
+    # The resource tracker is started before signals are blocked, because its start unblocks them.
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, held)
     try:

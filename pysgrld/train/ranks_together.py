@@ -43,7 +43,7 @@ _SMALL = 1 << 16
 
 @dataclass
 class Rounds:
-    """Iterations of a chain on all ranks, which end on all ranks if one of them must stop.
+    """Iterations of a chain on all ranks; if one rank must stop, all ranks stop.
 
     The iterator yields a `Visit` after each iteration, and None if a checkpoint must be written.
 
@@ -131,7 +131,7 @@ def stopped_before_all(reason: str) -> Interrupted:
 def begin_together(
     chain: Chain, comm: Communicator, first: FirstTopics | None = None, *, restored: bool = False
 ) -> None:
-    """Start the chains of all ranks, in the way that the first rank chooses.
+    """Start the chains of all ranks like the first rank's chain: restored, or from given topics.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ class IdleTimeMonitor:
     _before: dict[str, float] = field(default_factory=dict)
 
     def record_iteration(self, seconds: float) -> str | None:
-        """Record an iteration's time; after the last recorded one, return a remark on idle ranks.
+        """Record an iteration's time; after the last timed one, return a remark on idle ranks.
 
         Parameters
         ----------
@@ -302,7 +302,7 @@ class Brief(NamedTuple):
         Resolved options in their JSON form.
     corpus, fingerprint : str
         Path of the stored corpus, and the fingerprint that it must have.
-    train : (D,) int64, or Others
+    train : (D,) int64, or PositionsExcept
         Positions of the training documents in the corpus.
     words, tokens : int
     """
@@ -334,7 +334,7 @@ def describe_run(prepared: Prepared) -> Brief:
 
 
 def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
-    """Train as one of the ranks that write no files; the first rank prepares and writes the run.
+    """Train on a rank other than the first; only the first rank prepares and writes the run.
 
     Parameters
     ----------

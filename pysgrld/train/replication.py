@@ -1,4 +1,4 @@
-"""Replication of topics, which counts the runs on resampled documents that find each topic.
+"""Replication of topics: for each topic, the number of runs on resampled documents that find it.
 
 The result says how reliable a topic is for other texts like the corpus. Chains on the same corpus,
 or chains that start from the same clusters of topics, agree more with each other than runs on new
@@ -125,7 +125,7 @@ def replicate_topics(
 
 
 def draw_documents(ids: Int64s, wholes: Int64s | None, generator: np.random.Generator) -> Int64s:
-    """Draw as many documents as there are, with replacement; chunks of a document come together.
+    """Draw n of n documents with replacement; all chunks of a document are drawn together.
 
     Parameters
     ----------

@@ -95,7 +95,7 @@ def refuse_streams(inputs: Sequence[str], choices: Choices, who: str) -> None:
 
 
 class Request(NamedTuple):
-    """Request to train a model, made by a command or by another program.
+    """Request to train a model, made by a command or by other code.
 
     Attributes
     ----------
@@ -254,7 +254,7 @@ def chosen_options(run: RunDirectory, options: Resolved, without: frozenset[str]
 
 
 def _run_before(name: str, folder: Path, request: Request, *, only_new: bool) -> Path:
-    """Return the run that ``--from`` continues, so that a repeated command resumes its own run.
+    """Return the run that ``--from`` continues; a repeated command gets the same run again.
 
     If the latest run is an unfinished run that the same command has begun, this is the run that the
     latest run continues.
@@ -276,7 +276,7 @@ def _run_before(name: str, folder: Path, request: Request, *, only_new: bool) ->
         If the run already has an input, or if the latest run is another run that is unfinished.
     """
     runs = [RunDirectory.open(path) for path in find_chains(folder) or [folder]]
-    model_and_options(runs[0])  # The record must be valid, as its entry on the parent is read here.
+    model_and_options(runs[0])  # Check the record, whose entry on the parent is read below.
     finished = all(run.status.get("state") == "finished" for run in runs)
     corpus, parent = training_corpus(runs[0]), runs[0].config.get("parent")
     known = [

@@ -111,12 +111,12 @@ class RunWriter:
 
     @cached_property
     def unigram(self) -> float:
-        """Score of predicting by word frequencies alone; available after the first sample."""
+        """Score of the unigram model (word frequencies alone); available after the first sample."""
         scorer = self.posterior.scorer
         return float(scorer.unigram(self.word_counts.occurrences)) if scorer else math.nan
 
     def sample(self) -> None:
-        """Take a posterior sample, and store it on disk if due, in full or as top words."""
+        """Take a posterior sample; if due, store it on disk in full, as top words only, or both."""
         self.posterior.take_sample()
         if not self.posterior.draws:
             return
@@ -170,7 +170,7 @@ class RunWriter:
         return f"{self.score.title} {self.score.show(average, average.error)} ({draws})"
 
     def _keep(self, step: int, chain: Chain, due: Collection[bool]) -> Mapping[str, Array] | None:
-        """Store a sample in the due forms (full or top words only); return the sample or None."""
+        """Store a sample in full, as top words only, or both; return the sample if stored."""
         if not due:
             return None
         sample = chain.sample()

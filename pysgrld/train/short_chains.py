@@ -33,13 +33,13 @@ from pysgrld.options.priors import STARTS
 from pysgrld.train.due import Every, first_checkpoint_seconds
 from pysgrld.types import Array, Doubles, Floats
 
-#: Number of iterations between two samples of a short chain that are averaged.
+#: Number of iterations from one averaged sample of a short chain to the next.
 _BETWEEN = 5
 #: First seed of short chains, which is greater than the seed of any run.
 _OTHERS = 2**63
 #: Maximum fraction of a time limit that the short chains may take.
 PART_OF_LIMIT = 0.1
-#: Number of iterations of a short chain after which the rest of its time is predicted.
+#: Number of iterations of a short chain after which its remaining time is predicted.
 _PREDICTED_AFTER = 3
 #: Names of two arrays of a stored short chain. The first has the sums of samples; the second has
 #: the mean topics and exists if the chain is finished.
@@ -183,7 +183,7 @@ def clusters_of_topics(
 def _clustered(
     topics: dict[int, Floats], used: Sequence[int], k: int, corpus: CorpusFacts, run_on: RunOn
 ) -> FirstTopics | None:
-    """Cluster the topics of the used chains; return cluster means on the first rank, else None."""
+    """Cluster the topics of the chosen chains; return the means on the first rank, else None."""
     comm, first, is_stopped = run_on.comm, None, False
     if comm.rank == 0 and used:
         together = np.empty((len(used) * k, corpus.words), np.float32)
@@ -237,8 +237,8 @@ class ShortChain:
         store: ChainStore,
     ) -> None:
         starts = options.starts or 1
-        # The seeds do not depend on the number of chains, so fewer chains are the first chains of
-        # the default number.
+        # The seeds do not depend on the number of chains: a run with fewer chains than the default
+        # uses the first chains of the default.
         seed = _OTHERS + (max(starts, STARTS) * options.seed + number) % _OTHERS
         alone = replace(options, seed=seed, starts=1)
         self.number, self.k, self.run_on, self.store = number, options.widths[0], run_on, store
