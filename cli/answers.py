@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 #: `BARS`: characters of a small bar chart, the lowest bar first. `LISTED`: maximum number of
 #: document groups that are listed below a topic.
 BARS, LISTED = "▁▂▃▄▅▆▇█", 4
-#: Minimum ratio of relative widths of intervals by words and by documents for which a remark explains
-#: the difference.
+#: A remark explains the difference between an interval by words and an interval by documents if
+#: their relative widths differ by at least this factor.
 UNEVEN = 3.0
 #: Indentation of the excerpt of a document.
 INDENT = " " * 11
@@ -230,7 +230,7 @@ def _group_lines(
 
 
 def _is_uneven(share: AllShares) -> bool:
-    """Return True if the word share has a relatively wider interval than the document share."""
+    """Return True if the interval by words is relatively much wider than by documents."""
     widths = []
     for mean, low, high in share:
         if low is None or high is None:

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 #: `_WORDS`: number of words printed for a topic. `_PART`: number of words printed for a duplicate,
 #: and for each part of a mixture.
 _WORDS, _PART = 6, 4
-#: A warning is printed if the topics' probability on words that the corpus lacks exceeds this.
+#: A warning is printed if the topics give more than this probability to words that the corpus
+#: lacks.
 _UNKNOWN = 0.2
 
 

@@ -117,7 +117,7 @@ class Job(NamedTuple):
         return self.command[:1] == ("infer",) and ("--part" in self.command or bool(outputs))
 
     def values(self) -> list[dict[str, str]]:
-        """Return a dictionary of placeholder values for each job, empty for a single job.
+        """Return the values of the placeholders for each job; a single job has no placeholders.
 
         Raises
         ------
@@ -239,7 +239,7 @@ def script(job: Job) -> str:
 
 
 def _comment(job: Job) -> list[str]:
-    """Return the comments of the script on the end of its time, and on its MPI processes."""
+    """Return the script's comments, which explain its time limit and its MPI options."""
     if job.shared:
         return [
             *_comment(job._replace(nodes=None, ranks=None)),
@@ -285,7 +285,7 @@ def _word(word: str, values: Mapping[str, str]) -> str:
     """Quote a word for the shell; each name in braces becomes a shell variable."""
     if not _PLACE.search(word):
         return shlex.quote(word)
-    # The pieces are text and name in turn; the first and the last piece are text.
+    # Pieces of text alternate with names; the first and the last piece are text.
     pieces = _PLACE.split(word)
     text = [re.sub(r'([\\"$`])', r"\\\1", piece) for piece in pieces]
     text[1::2] = [f"${{{name}}}" if "".join(pieces[::2]) else f"${name}" for name in pieces[1::2]]

@@ -182,7 +182,7 @@ def _over(
 
 
 def _show_model(results: dict[str, Any]) -> None:
-    """Print the times that the cost model predicts, one line for each minibatch size."""
+    """Print the iteration times that the cost model predicts, one line per minibatch size."""
     corpus, ranks = results["corpus"], results["model"][0]["ranks"]
     echo(
         "\npredicted time of an iteration, by number of ranks: milliseconds, and share of the "

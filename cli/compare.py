@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 #: Maximum number of words that ``--news`` prints for a new topic.
 HEADLINE = 5
-#: A topic's total probability of words that the other run lacks is printed if it is at least this
-#: large.
+#: Minimum total probability, in a topic, of the words that the other run lacks. Smaller totals are
+#: not printed.
 TOLD = 0.01
 
 
@@ -178,7 +178,7 @@ def _added(run: str, screen: Any, **values: Any) -> PeriodNews | None:
 
 
 def _plain(period: PeriodNews) -> dict[str, Any]:
-    """Return news in a form for JSON."""
+    """Convert the news of a period to values for JSON."""
     topics = [
         {"topic": t.topic, "name": t.name, "change": t.change}
         | {part: getattr(t, part)._asdict() for part in ("before", "latest", "difference")}
@@ -190,7 +190,7 @@ def _plain(period: PeriodNews) -> dict[str, Any]:
 def _compare_period(
     run: str, asked: list[str], *, news: bool, exit_code: bool, **values: Any
 ) -> None:
-    """Compare the latest period of a run's documents with the time before."""
+    """Compare the latest period of a run's documents with the time before that period."""
     from pysgrld.effects.latest_period import latest_period
     from pysgrld.reading.find_runs import open_run
     from pysgrld.run.machine import threads as count
@@ -287,7 +287,7 @@ def _carried_lines(carried: Carried) -> list[str]:
 
 
 def _show_news(comparison: Comparison, *, alone: bool) -> None:
-    """Print a line for each new, grown or gone topic; name or, with ``--news``, count all others."""
+    """Print each new, grown or gone topic; name all others, or count them with ``--news``."""
     news = comparison.news
     for topic in news["new"]:
         words = " ".join([*topic.both, *(word.word for word in topic.only_right)][:HEADLINE])

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from pysgrld.effects.answers import ColumnTest, Effects, TopicEffect, TopicsContrasted
     from pysgrld.report.answers import Between
 
-#: Number of columns above which tables list only topics that surely differ.
+#: If a formula has more columns than this, tables list only topics that surely differ.
 WHOLE = 4
 #: `NAME`, `_LEAST_NAME`: maximum and minimum width to which topic names are shortened.
 NAME, _LEAST_NAME = 22, 12
-#: Number of documents of a value below which a line below the table states it.
+#: If a value has fewer documents than this, a line below the table states their number.
 FEW = 10
 #: Maximum width of a shown value of a column.
 _VALUE = 12
@@ -413,7 +413,7 @@ def _p_value(p: float) -> str:
 
 
 def _laid_out(rows: Sequence[Sequence[str]], *, names_may_go: bool = False) -> list[str]:
-    """Lay out a topics' table, with names shortened or dropped; empty if it is too wide."""
+    """Lay out a table of topics, with names shortened or dropped; no lines if it is too wide."""
     aligned_left = ("name", "difference (90 %)", "surely", "largest difference", "between")
     for columns in range(NAME, _LEAST_NAME - 1, -1):
         cut = [(row[0], shortened(row[1], columns), *row[2:]) for row in rows]

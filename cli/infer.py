@@ -275,7 +275,7 @@ def _said(screen: Screen, out: str, done: Inferred, documents: NamedDocuments) -
 
 
 def _share(value: tuple[int, int] | None, force: bool) -> Share:
-    """Return the share of documents that this process infers as one job of an array."""
+    """Return the part of the documents that this process infers as one job of an array."""
     from pysgrld.reading.infer import Share
 
     if value is None:

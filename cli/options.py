@@ -95,7 +95,7 @@ class Described(click.Command):
 
     @property
     def settings(self) -> Mapping[str, Option]:
-        """The settings that ``--set`` takes, by name; empty without that option."""
+        """The settings that ``--set`` takes, by name; empty if the command has no ``--set``."""
         types = (param.type for param in self.params)
         return next((kind.rows for kind in types if isinstance(kind, SettingValue)), {})
 
@@ -128,7 +128,7 @@ class Described(click.Command):
                 raise click.UsageError(f"{name}: the path is empty", ctx)
 
     def _instead_of(self, name: str) -> str | None:
-        """Return advice about an option of another command or program, or None if it is unknown."""
+        """Return advice on an option of another command or program; None for an unknown option."""
         if name in self.instead:
             return f"{self.name} has no {name}: {self.instead[name]}"
         if (row := self.settings.get(name.removeprefix("--"))) is not None:
@@ -294,7 +294,7 @@ options_of_reading = options_of(_READING)
 
 
 def reading_of(values: Mapping[str, Any], *further: str) -> dict[str, Any]:
-    """Return the given values of the reading options and of the options in `further`, by name."""
+    """Return the values that the user gave for reading options and for `further`, by name."""
     return {name: v for name, v in given(values).items() if name in (*READING, *further)}
 
 
@@ -315,13 +315,13 @@ def reading_by_default() -> Iterator[None]:
 
 
 def typed_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the typed training options among a command's values, by their names in the table."""
+    """Return the training options that the user typed, by their names in the table of options."""
     named = {name.replace("_", "-"): value for name, value in values.items()}
     return {name: named[name] for name in OPTIONS if named.get(name) is not None}
 
 
 def given(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the typed training options by their names in the table, reading any files they name."""
+    """Return the training options that the user typed, with the content of files that they name."""
     chosen = typed_values(values)
     readers = {name: reader for name in chosen if (reader := OPTIONS[name].read)}
     if readers:
@@ -413,7 +413,7 @@ def metadata(function: Decorated) -> Decorated:
 
 @contextlib.contextmanager
 def lent_metadata(results: Any, path: str | None, note: Log) -> Iterator[None]:
-    """Add the columns of a metadata file, if given, to a run's documents in the ``with`` block."""
+    """Add the columns of a metadata file, if any, to a run's documents during a ``with`` block."""
     if path is None:
         yield
         return
@@ -457,7 +457,7 @@ run_argument = click.argument("run", required=False, metavar="[RUN]", shell_comp
 
 
 def show_json(value: Any) -> None:
-    """Print plain values to standard output as JSON, in which NaN and infinity become null."""
+    """Print a value of plain Python types as JSON, in which NaN and infinity become null."""
     import json
 
     written = json.dumps(finite(value), ensure_ascii=False, indent=2, allow_nan=False)

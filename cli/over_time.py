@@ -12,9 +12,9 @@ from .terminal import echo, fill, room, shown, wrap
 if TYPE_CHECKING:
     from pysgrld.reading.results import Results
 
-#: Numbers for each topic. `SLICES`: time slices that are printed. `WORDS`: words that are printed
-#: of a slice. `FOLLOWED`: words that are tested for a change. `TOLD`: maximum number of words that
-#: are printed as rising, and as falling.
+#: Numbers for each topic. `SLICES`: number of time slices that are printed. `WORDS`: number of
+#: words that are printed for a slice. `FOLLOWED`: number of words that are tested for a change.
+#: `TOLD`: maximum number of rising words, and of falling words, that are printed.
 SLICES, WORDS, FOLLOWED, TOLD = 6, 8, 10, 4
 
 
@@ -67,7 +67,7 @@ def show_over_time(results: Results, *, as_json: bool) -> None:
 
 
 def _topics(results: Results) -> list[dict[str, Any]]:
-    """Return topics in order of their weight, each with its words by slice and their changes."""
+    """Return topics by weight, each with its words by time slice and its words' changes."""
     import numpy as np
 
     from pysgrld.reading.topics import topics_of

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 #: Training options on which the estimate of time, memory and disk space depends.
 _OPTIONS = ("topics", "algo", "model", "minibatch", "sweeps", "samples", "threads")
-#: Options of `corpus build`, by which a sample is read; `_OF_ALL`: those that need all documents or
-#: are set by the plan itself, so that the shards of the corpus are built without them.
+#: Options of `corpus build` with which the sample is read. `_OF_ALL`: options that need all
+#: documents or are set by the plan, so that the shards of the corpus are built without them.
 _READING = {name: entry for name, entry in OPTIONS.items() if entry.group == "Corpus"}
 _OF_ALL = ("min-df", "max-df", "max-vocab", "vocab")
 #: Minimum and maximum time limit, in hours, of the printed batch script for training, which resumes
@@ -33,8 +33,8 @@ _OF_ALL = ("min-df", "max-df", "max-vocab", "vocab")
 _SHORTEST, _LONGEST = 1, 24
 #: Number of documents that each job of an array reads.
 _OF_A_JOB = 1_000_000
-#: Minimum minibatch for which several ranks train a chain, and which is proposed if it takes less
-#: than half of the hours and an epoch still has `_STEPS` iterations.
+#: `_OF_RANKS`: minimum minibatch size for which several ranks train a chain. This size is proposed
+#: if it at least halves the hours and if an epoch still has `_STEPS` iterations.
 _OF_RANKS, _STEPS = 100_000, 100
 #: Maximum share of unseen tokens (`TrainingNeeds.unseen`) without a warning: .022 for 10,000
 #: documents of Wikipedia in random order, .017 for 20,000.
@@ -209,7 +209,7 @@ class Layout(NamedTuple):
         return self.nodes * self.ranks_per_node
 
     def of_rank(self, needs: TrainingNeeds) -> TrainingNeeds:
-        """Return the needs of one of the ranks, which divide the work of an iteration."""
+        """Return the needs of a single rank; the ranks divide the work of an iteration."""
         return needs._replace(seconds=needs.seconds / self.all_ranks, threads=self.cpus)
 
     def __str__(self) -> str:
@@ -277,12 +277,12 @@ def _texts(typed: Mapping[str, Any], without: Collection[str]) -> list[str]:
 
 
 def _free(name: str) -> str:
-    """Return a name for a new folder: the given one, or with a number if it exists already."""
+    """Return a free name for a new folder: the given name, with a number if it is taken."""
     names = itertools.chain([name], (f"{name}-{i}" for i in itertools.count(2)))
     return next(other for other in names if not path_exists(other))
 
 
 def _time(hours: float) -> str:
-    """Format a duration in hours, or in seconds below half an hour."""
+    """Format a duration in hours, or in seconds if it is shorter than half an hour."""
     number, unit = (hours, "h") if hours >= 0.5 else (3600 * hours, "s")
     return f"{float(f'{number:.2g}'):,g} {unit}"

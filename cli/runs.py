@@ -50,7 +50,7 @@ def command(folder: str | None, all: bool, prune: bool, json: bool) -> None:
 
     root = ROOT if folder is None else Path(folder)
     if folder is not None and not path_exists(root) and path_exists(ROOT / folder):
-        root = ROOT / folder  # In the default folder, a search is found by its name, as a run is.
+        root = ROOT / folder  # A search in the default folder can be given by its name, like a run.
     found = list(list_runs(root))
     if prune:
         _prune(found)

@@ -54,7 +54,7 @@ class SettingValue(click.ParamType):  # type: ignore[type-arg]
         instead: Mapping[str, str],
         metavars: Mapping[str, str],
     ) -> dict[str, Any]:
-        """Parse settings.
+        """Parse settings ``NAME=VALUE`` into values by name.
 
         Parameters
         ----------
@@ -132,8 +132,8 @@ def table(rows: Mapping[str, Option], formatter: click.HelpFormatter, width: int
             (f"{name}={row.metavar}", f"{row.help} [{row.shown}]")
         )
     with formatter.section("Settings, given as --set NAME=VALUE"):
-        # click makes the descriptions narrower by the indentation of one section only, but here
-        # are two.
+        # click makes descriptions narrower by the indentation of one section, but here a section is
+        # inside another.
         formatter.width -= formatter.indent_increment
         for group, lines in groups.items():
             with formatter.section(group):

@@ -51,7 +51,7 @@ def write(text: str, *, nl: bool = True, err: bool = False) -> None:
 
 @contextmanager
 def named(stream: str) -> Iterator[None]:
-    """Add the name of a stream to an error of the operating system that names no file."""
+    """Add a stream's name to an `OSError` of the ``with`` block that names no file."""
     try:
         yield
     except OSError as error:

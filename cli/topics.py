@@ -60,8 +60,7 @@ COHERENCE = (
 )
 #: Explanation of the order in which words are listed with their probabilities.
 ORDERED = "Words are in the order {}; --words probable orders them by probability."
-#: Minimum width of the terminal at which the most probable words are listed in a column of their
-#: own.
+#: Minimum width of the terminal at which the most probable words are listed in a separate column.
 WIDE = 110
 #: Minimum width of the terminal at which the table has the column "distinct".
 ROOMY = 72
@@ -344,7 +343,7 @@ def _name(results: Results, command: str, screen: Screen, *, replace: bool, as_j
 def _record(
     topic: Topic, signed: bool, followed: Followed, learned: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return a topic as a JSON object, with entries in place of probabilities if ``signed``."""
+    """Return a topic as a JSON object; if ``signed``, words have entries, not probabilities."""
     record = topic._asdict() | {"words": [_plain(word) for word in topic.words]}
     del record["against"], record["probable"]
     if topic.probable:
@@ -418,7 +417,7 @@ def _show(
     rows: int | None,
     brief: bool,
 ) -> None:
-    """Print the topics that fit `rows` (None for all), each on one line if `brief`."""
+    """Print the topics that fit into `rows` lines (None for all); if `brief`, one line each."""
     samples, noun = results.fitted.samples, results.fitted.noun
     what = f"mean of {plural(samples, 'posterior sample')}" if samples else f"current {noun}s"
     where = (

@@ -17,7 +17,7 @@ from pysgrld.options.parse import duration, integer
 from .options import ALL, Described, flag, given, help_all, options_of_training, plain, quiet
 from .values import files
 
-#: Settings of the command that are no options of a run.
+#: Settings of the command that are not options of a run.
 SETTINGS = {
     "forget": Option(
         integer(1),

@@ -241,7 +241,7 @@ def find(name: str) -> Experiment:
 
 
 def check_corpus(name: str, corpus: str | None) -> Path | None:
-    """Check that the corpus of an experiment exists, and return its path, or None if it has none.
+    """Return the path of an experiment's corpus, which must exist, or None without a corpus.
 
     Parameters
     ----------

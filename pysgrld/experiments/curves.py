@@ -34,13 +34,12 @@ from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.train.begin import begin
 from pysgrld.types import Key
 
-#: If a run has more iterations than `MOST`, it ends by training time instead. Such a run is scored
-#: after `FIRST` seconds, and then whenever its training time has grown by the factor `SPACING`.
+#: A run with more iterations than `MOST` is limited by training time instead. It is scored after
+#: `FIRST` seconds, and then whenever its training time has grown by the factor `SPACING`.
 MOST, FIRST, SPACING = 2**40, 0.1, 1.35
 #: Seconds of training in a quick run.
 QUICK_SECONDS = 0.2
-#: Columns of the table if the scored documents are split. `WHOLE` has the columns if documents are
-#: scored whole.
+#: Columns of the table: `HEAD` if the scored documents are split, `WHOLE` if they are scored whole.
 HEAD = (
     "row",
     "perplexity",
@@ -98,7 +97,7 @@ class CurveTask(NamedTuple):
 
 
 class CurvePoint(NamedTuple):
-    """Held-out scores of a run at one time during training; for LDA they are perplexities.
+    """Held-out scores of a run at one time during training; for LDA, the scores are perplexities.
 
     Attributes
     ----------
@@ -123,7 +122,7 @@ class CurvePoint(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """Scores of a finished run over time; ``fault`` is an error that ended the run early, or ""."""
+    """Scores of a finished run over time; ``fault`` is the error that ended it early, or ""."""
 
     name: str
     seed: int
@@ -430,7 +429,7 @@ def plot(
     documents: int | None = None,
     dash: str = "-",
 ) -> None:
-    """Draw the scores of a run: a dotted line for current topics, a thick line for averages.
+    """Draw the scores of a run: a dotted line for current topics, a thick line for sample averages.
 
     The horizontal axis is training seconds. If ``documents`` (the size of a minibatch) is given,
     the axis is the number of documents seen.

@@ -83,12 +83,12 @@ SAMPLERS = (
     "gibbs",
     "ours",
 )
-#: Numbers of topics in runs of LDA by Gibbs sampling with sgmc's default priors. The paper uses 128
-#: topics.
+#: Numbers of topics of LDA models that are trained by Gibbs sampling with sgmc's default priors.
+#: The paper uses 128 topics.
 LDA = (64, 128, 256)
 DRAWN = (*SAMPLERS, "lda")
-#: `LDA_BURN_IN`: number of burn-in iterations in these runs of LDA. `LDA_COLLECTED`: number of
-#: samples in these runs.
+#: `LDA_BURN_IN`: number of burn-in iterations of these LDA models. `LDA_COLLECTED`: number of
+#: samples of these models.
 LDA_BURN_IN, LDA_COLLECTED = 200, 300
 
 
@@ -429,9 +429,9 @@ def draw(path: Path, curves: list[Curve], column: PaperColumn, *, quick: bool) -
 
 #: Number of minibatches with recorded step sizes, in a full run and in a quick run.
 RECORDED, QUICK_RECORDED = 2000, 30
-#: Columns of the table of step sizes: the iteration; for each layer, eps_t / M_k averaged over its
-#: topics; for each layer, eps_t divided by the mean of M_k. The sampler divides the step size eps_t
-#: of topic k by M_k.
+#: Columns of the table of step sizes. The step size of topic k is eps_t / M_k. The first column is
+#: the iteration. Then follow the mean step size of each layer's topics and, again for each layer,
+#: eps_t divided by the mean of M_k.
 RATES_HEAD = (
     "iteration",
     *(f"layer-{layer + 1}" for layer in range(len(LAYERS[-1]))),
@@ -440,7 +440,7 @@ RATES_HEAD = (
 
 
 class RatesTask(NamedTuple):
-    """Chain of TLASGR with recorded step sizes, as plain values for another process."""
+    """Task of recording TLASGR's step sizes, as plain values for another process."""
 
     options: Resolved
     data: SplitCorpus
@@ -499,7 +499,7 @@ def record(work: RatesTask, share: Callable[[float], None]) -> Doubles:
             share(chain.step / work.iterations)
             if chain.step < 20 or chain.step % (chain.step // 20) == 0:
                 arrays = chain.arrays()
-                # In these arrays, M_k is in tokens of the corpus.
+                # The arrays contain M_k, in tokens of the corpus.
                 scales = [arrays[f"{name}.m"] for name in names]
                 means = [h * float(np.mean(1.0 / m)) for m in scales]
                 steps.append([float(chain.step), *means, *(h / float(m.mean()) for m in scales)])
@@ -509,7 +509,7 @@ def record(work: RatesTask, share: Callable[[float], None]) -> Doubles:
 
 
 def is_round(iteration: int) -> bool:
-    """Return True if the table has this iteration: 1, 2, 5, 10, 20, 50, ..."""
+    """Return True if the table has a row for this iteration: 1, 2, 5, 10, 20, 50, ..."""
     return str(iteration).rstrip("0") in ("1", "2", "5")
 
 
@@ -529,7 +529,7 @@ def describe_rates(last: Doubles) -> list[str]:
 
 
 def draw_rates(path: Path, recorded: Doubles, corpus: str) -> Path:
-    """Draw each layer's step sizes by iteration: mean over topics, and value for a mean topic."""
+    """Draw each layer's step sizes by iteration: mean over topics, and eps_t / mean of M_k."""
     figure = new_figure(10.4, 4.6)
     panels = figure.subplots(1, 2, sharey=True)
     steps = recorded[:, 1:].reshape(len(recorded), 2, -1)

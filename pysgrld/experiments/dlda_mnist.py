@@ -227,7 +227,7 @@ def cosine(pictures: Doubles) -> float:
 
 
 class Atoms(NamedTuple):
-    """Topics of a layer as pictures, (K, V), by decreasing weight, and their weights, (K,)."""
+    """Topics of a layer as pictures, (K, V), sorted by weight, and the topics' weights, (K,)."""
 
     pictures: Doubles
     weights: Doubles
@@ -241,12 +241,12 @@ def atoms(parts: Draw, layer: int) -> Atoms:
 
 
 HEAD = ("layer", "topics", "sampler", "spread", "cosine", "seconds")
-#: Name of the rows, in the table of layers, for the topics before training.
+#: Text in the column "sampler" for the topics before training.
 START = "at first"
 
 
 def table(by_algo: dict[str, Learned]) -> list[tuple[Any, ...]]:
-    """Return each layer's spread and cosine, before training and after training by each sampler."""
+    """Return spread and cosine of each layer's topics, before training and after it by sampler."""
     first = Learned(by_algo["tlasgr"].start, by_algo["tlasgr"].start, 0.0)
     return [
         (

@@ -126,7 +126,7 @@ def require_scipy(name: str) -> None:
 
 
 def select_names(names: Sequence[str], patterns: tuple[str, ...]) -> list[str]:
-    """Return the names that match any pattern, in their order; without patterns, all names.
+    """Return the names that match any pattern, in the given order; without patterns, all names.
 
     Raises
     ------

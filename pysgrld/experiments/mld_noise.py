@@ -57,7 +57,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
 
 
 def squared_errors(x: Doubles, counts: Any, minibatch: int) -> tuple[Doubles, Doubles]:
-    """Return the expected squared error of a minibatch's gradient, primal and dual, (draws,) each.
+    """Return the expected squared errors of minibatch gradients, primal and dual, (draws,) each.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ COUNTS = (10_000, 10, 10, 0, 0, 0, 0, 0, 0, 0, 0)
 ALPHA = 0.1
 #: Shape parameters of the Beta posterior of each category's probability.
 SHAPES = [(n + ALPHA, sum(COUNTS) + ALPHA * len(COUNTS) - (n + ALPHA)) for n in COUNTS]
-#: Groups of categories that have the same counts, and thus the same distribution.
+#: Groups of categories that have equal counts, and thus equal posterior distributions.
 ALIKE = {
     "category 1 (10,000 counts)": [0],
     "categories 2 and 3 (10 counts)": [1, 2],
@@ -191,7 +191,7 @@ def histograms(task: TrialsTask, rows: dict[str, Any], share: Callable[[float], 
 
 
 def variation(counted: Int64s) -> Doubles:
-    """Return the total variation distance of each histogram, (iterations, categories)."""
+    """Return each histogram's total variation distance from the posterior, (marks, categories)."""
     distances = np.zeros(counted.shape[:2])
     for i, mass in enumerate(masses()):
         share = counted[:, i] / counted[:, i].sum(axis=1, keepdims=True)
@@ -205,7 +205,7 @@ HEAD = ("sampler", "h", "tv-category-1", "tv-categories-2-3", "tv-categories-4-1
 
 
 def by_kind(curve: Doubles) -> Doubles:
-    """Return the mean distance in each group of similar categories (`ALIKE`), (iterations, 3)."""
+    """Return the mean distance in each group of categories with equal counts, (iterations, 3)."""
     return np.stack([curve[:, alike].mean(axis=1) for alike in ALIKE.values()], axis=1)
 
 
@@ -240,7 +240,7 @@ def sentences(
 
 
 def overtaken(curves: dict[tuple[str, float], Doubles], i: int, compared: Int64s) -> str:
-    """Return a phrase on the iteration from which MLD is nearer than SGRLD, or an empty text.
+    """Return a phrase on when MLD becomes closer to the posterior than SGRLD, or an empty text.
 
     At each iteration, both samplers have the step size that is best at this iteration.
     """
@@ -254,7 +254,7 @@ def overtaken(curves: dict[tuple[str, float], Doubles], i: int, compared: Int64s
 
 
 def decay(curve: Doubles, compared: Int64s) -> float:
-    """Return the slope of log total variation over log iteration, while a curve decays.
+    """Return the slope of log total variation against log iteration, in a curve's decaying part.
 
     The slope is a least-squares fit from the last iteration above `DECAY_FROM` down to `DECAY_TO`
     times the last value. It is NaN if fewer than three iterations are in this range.

@@ -41,8 +41,8 @@ PUBLISHED, OURS = "settings of the released code", "sgmc's settings"
 #: variational methods. Each list is in the paper's order, best first.
 NOISY, EXACT, FITTED = ("gsgnht", "sggmc"), ("gmc-apprmh", "gmc-bgibbs"), ("vi", "svi")
 _ALL = {"minibatch": 2**53}
-#: Options of runs with sgmc's settings: burn-in is shorter than by default if each iteration uses
-#: the whole corpus.
+#: Options of runs with sgmc's settings in which each iteration uses the whole corpus; their burn-in
+#: is shorter than by default.
 _SHORT = {"burn-in": 20, "sample-every": 1}
 #: Options of further runs of geodesic Monte Carlo, whose step size is adapted in the burn-in.
 _ADAPTED = {"adapted-iterations": 40, "burn-in": 40, "sample-every": 1}
@@ -101,7 +101,7 @@ WIKIPEDIA = Study(
 
 
 def rows(study: Study, documents: int) -> list[TrainingRow]:
-    """Return the training runs of a study: six methods, with published settings and with sgmc's."""
+    """Return a study's training runs: six methods, with published and with sgmc's settings."""
     step = (math.sqrt(study.gamma / documents), 1.0, 0.0)
     of_algo = {
         **{algo: {**study.noisy, "step-size": step} for algo in NOISY},

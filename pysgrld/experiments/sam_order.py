@@ -34,8 +34,8 @@ from pysgrld.types import Doubles
 FRICTION = 1.0
 #: Step sizes in a full run and in a quick run.
 STEPS, QUICK_STEPS = (0.4, 0.28, 0.2, 0.14, 0.1, 0.07, 0.05), (0.4, 0.2)
-#: Number of grid points of the angle. From number 48 on, the Fourier coefficients of the
-#: distribution are below 1e-12.
+#: Number of grid points of the angle. The distribution's Fourier coefficients of order 48 and above
+#: are below 1e-12.
 ANGLES = 96
 #: `FASTEST`: greatest velocity on the grid, where velocities have variance 1. `SPACING`: grid
 #: spacing, in standard deviations of the noise of a step.
@@ -112,7 +112,8 @@ def stationary_law(integrator: str, h: float) -> StationaryLaw:
     """
     from scipy.sparse.linalg import LinearOperator, eigs
 
-    # One step consists of great circle, friction, gradient and noise, friction, great circle.
+    # A step moves along a great circle, applies friction, adds gradient and noise, applies friction
+    # again, and moves along a great circle again.
     if integrator == "sggmc":
         kept, damp = math.exp(-FRICTION * h), math.exp(-0.5 * FRICTION * h)
         before, after = 0.5 * h, 0.5 * h
@@ -151,7 +152,7 @@ HEAD = ("integrator", "h", "variation", "temperature-error")
 
 
 def slope(values: list[float], steps: tuple[float, ...]) -> float:
-    """Return the slope of log error over log h, between the two smallest step sizes h."""
+    """Return the slope of log error against log h, between the two smallest step sizes h."""
     (one, two), (h, h_next) = list(pairwise(values))[-1], list(pairwise(steps))[-1]
     return math.log(one / two) / math.log(h / h_next)
 

@@ -280,7 +280,7 @@ def table(by_row: dict[str, PosteriorOutcome], laws: dict[str, Doubles]) -> list
 
 
 def sentences(rows: list[tuple[Any, ...]], *, quick: bool) -> list[str]:
-    """Return sentences on errors due to minibatch noise, either estimated or ignored."""
+    """Return sentences on the errors of samplers that estimate or ignore minibatch noise."""
     cells = {row[0]: row for row in rows}
     text = []
     if quick:

@@ -120,7 +120,7 @@ class ScoredState(NamedTuple):
 
 
 class RunScores(NamedTuple):
-    """All `ScoredState` records of a finished run, and the averaged score of its samples, or NaN."""
+    """All `ScoredState` records of a finished run, and the score averaged over samples, or NaN."""
 
     name: str
     seed: int

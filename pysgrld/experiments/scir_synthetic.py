@@ -37,8 +37,8 @@ from pysgrld.types import Doubles, Int64s, Key
 
 D, OBSERVATIONS, ALPHA = 10, 1000, 0.1
 SPARSE = (800, 100, 100, 0, 0, 0, 0, 0, 0, 0)
-#: `CHAINS`: number of chains of each setting. `KEPT`, `QUICK_KEPT`: number of burn-in iterations in
-#: a full run and in a quick run, which is also the number of samples.
+#: `CHAINS`: number of chains of each setting. `KEPT`, `QUICK_KEPT`: number of burn-in iterations,
+#: and equally of samples, in a full run and in a quick run.
 CHAINS, KEPT, QUICK_KEPT = 5, 1000, 50
 MINIBATCHES, QUICK_MINIBATCHES = (1, 10, 50, 100, 500), (10, 500)
 #: `COMPONENT`: index of the component whose samples the figure shows. `SHOWN_MINIBATCH`: minibatch
@@ -88,7 +88,7 @@ class DirichletTask(NamedTuple):
 
 
 class Distances(NamedTuple):
-    """Distances of several chains from the target, and log samples of a component in one chain."""
+    """Distance of each chain from the target, and one chain's log samples of a component."""
 
     distances: list[float]
     component: Doubles
@@ -115,8 +115,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     with listener.counting("rows, in percent", 100) as tell:
         results = map_in_processes(work, tasks, costs, setting.threads, tell)
     scored = dict(zip(tasks, results, strict=True))
-    # This is the step size with the smallest mean distance, for each target, method and minibatch
-    # size.
+    # Setting with the step size of smallest mean distance, by target, method and minibatch size.
     best: dict[tuple[str, str, int], DirichletTask] = {}
     for task, scores in scored.items():
         key = task.target, task.method, task.minibatch
@@ -154,7 +153,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
 
 
 def category_counts(target: str, seed: int) -> Int64s:
-    """Return the number of observations in each category, (D,), drawn at random if dense."""
+    """Return the target's number of observations by category, (D,), random if it is dense."""
     if target == "sparse":
         return np.array(SPARSE)
     return np.bincount(np.random.default_rng(seed).integers(0, D, OBSERVATIONS), minlength=D)

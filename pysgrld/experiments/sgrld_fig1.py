@@ -143,7 +143,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
 
 
 def work(task: LangevinTask, share: Callable[[float], None]) -> tuple[list[Outcome], list[Doubles]]:
-    """Run a task; return the mean outcome and one trace, (draws, shown), of each step size."""
+    """Run a task; for each step size, return the mean outcome and one trace, (draws, shown)."""
     sampler = SAMPLERS[task.name]
     draws = simplex.langevin(
         COUNTS,

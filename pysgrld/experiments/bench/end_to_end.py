@@ -57,10 +57,10 @@ def timings(
 
 
 def _read(folder: Path, documents: int, repeats: int) -> list[float]:
-    """Return the megabytes per second of reading documents of 150 tokens, as text or UCI counts."""
+    """Return the speed of reading documents of 150 tokens, as text or as UCI counts, in MB/s."""
     folder.mkdir()
     rng = np.random.default_rng(0)
-    # This distribution makes a few words account for most of a document.
+    # With this distribution, most tokens of a document belong to a few words.
     words = (20_000 * rng.random((documents, 150)) ** 3).astype(np.int64)
     if folder.name == "text":
         path = folder / "corpus.txt"

@@ -93,7 +93,7 @@ def timings(quick: bool) -> Iterator[Timing]:
 def _gibbs(
     k: int, length: int, sweeps: int, rao_blackwell: bool, documents: int, repeats: int
 ) -> list[float]:
-    """Time the Gibbs sampling of the topics of documents' tokens."""
+    """Time the Gibbs sampling of the topic of each token."""
     phi, batch = _minibatch(k, length, documents)
     local = GibbsDocuments(
         topics=k,
@@ -113,7 +113,7 @@ def _gibbs(
 def _deep(
     layers: tuple[int, ...], length: int, sweeps: int, documents: int, repeats: int
 ) -> list[float]:
-    """Time the sampling of the counts of documents in all layers of a deep model."""
+    """Time the sampling of documents' topic counts in all layers of a deep model."""
     phi, batch = _minibatch(layers[0], length, documents)
     rng = np.random.default_rng(1)
     parts = {"phi": phi, "r": np.zeros(padded_width(layers[-1]), np.float32)}
@@ -307,7 +307,7 @@ def _proportions(k: int, documents: int, repeats: int) -> list[float]:
 
 
 def _geodesic(k: int, v: int, repeats: int) -> list[float]:
-    """Time geodesic steps of all topics, with a zero gradient, which takes almost no time."""
+    """Time geodesic steps of all topics; the gradient is zero, so that it takes almost no time."""
     block = Block("phi", "sphere", (v, k), 1.0, 0, 0.0, np.full(v, v**-0.5))
     state = SAMPLERS["sggmc"].start(Key(1, 0, 0), block, 1)
     flat: Any = SimpleNamespace(evaluate=lambda x, **_: EnergyGradient(0.0, np.zeros_like(x)))

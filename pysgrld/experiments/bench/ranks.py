@@ -29,7 +29,7 @@ from pysgrld.run.machine import threads
 from pysgrld.train.begin import begin
 from pysgrld.types import Documents, Minibatch
 
-#: Number of timed repeats in a full benchmark and in a quick one. One repeat before them is not
+#: Number of timed repeats in a full benchmark and in a quick one, after a first repeat that is not
 #: timed.
 REPEATS, QUICK_REPEATS = 5, 1
 #: Number of messages that are timed together.
@@ -201,7 +201,7 @@ def _setting(corpus: Path | None, topics: int, documents: int, scratch: Path) ->
 
 
 def _messages(comm: Communicator, repeats: int) -> list[float]:
-    """Return the seconds of a short message from all ranks to all ranks, in each repeat."""
+    """Return the seconds that a short message among all ranks takes, for each repeat."""
     times = []
     for _ in range(repeats + 1):
         before = comm.metrics()["exchange_seconds"]
@@ -212,7 +212,7 @@ def _messages(comm: Communicator, repeats: int) -> list[float]:
 
 
 def _added(comm: Communicator, cells: int, repeats: int) -> list[float]:
-    """Return the milliseconds of an exchange of word counts between ranks, in each repeat."""
+    """Return the milliseconds that ranks take to exchange word counts, for each repeat."""
     counts, times = np.ones((-(-cells // ACROSS), ACROSS), np.int64), []
     none, ends = np.zeros(0, np.int32), np.zeros(1, np.int64)
     words = np.arange(len(counts), dtype=np.int32)
@@ -228,7 +228,7 @@ def _added(comm: Communicator, cells: int, repeats: int) -> list[float]:
 def _iterations(
     comm: Communicator, setting: Setting, options: Resolved, repeats: int
 ) -> dict[str, list[float]]:
-    """Return the milliseconds of an iteration and of its parts, in each repeat."""
+    """Return the milliseconds of an iteration and of each of its parts, for each repeat."""
     stream = Epochs.of(options, setting.source, np.arange(setting.documents), comm.rank, comm.size)
     run_on = RunOn(threads(None).number, comm=comm)
     chain = begin(options, stream, CorpusFacts(setting.words, setting.tokens), run_on).chain

@@ -21,7 +21,7 @@ from pysgrld.options.paths import read_input
 
 #: Maximum size of a file of results in bytes.
 LARGEST = 16 << 20
-#: Number of timed repeats in a full benchmark and in a quick one. One repeat before them is not
+#: Number of timed repeats in a full benchmark and in a quick one, after a first repeat that is not
 #: timed.
 REPEATS, QUICK_REPEATS = 5, 1
 
