@@ -195,7 +195,7 @@ class Layout(NamedTuple):
         """
         from pysgrld.train.estimate import MOST
 
-        # One process cannot use more threads; several ranks need a large minibatch.
+        # One process cannot use more than `MOST` threads, and several ranks need a large minibatch.
         several = needs.minibatch >= _OF_RANKS and needs.useful_threads == MOST
         ranks = -(-needs.threads // MOST) if several else 1
         cores = cores or needs.threads

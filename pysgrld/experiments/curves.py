@@ -328,7 +328,7 @@ def train_row(row: CurveTask, share: Callable[[float], None]) -> Curve:
                 points.append(score_state(posterior, seconds))
                 while next_look <= seconds:
                     next_look *= SPACING
-    # A diverging run is a result, which does not end the other runs.
+    # A run that diverges is a valid result; the other runs continue.
     except NumericalError as error:
         fault = str(error)
     finally:

@@ -75,7 +75,7 @@ class CircleTask(NamedTuple):
 
 
 class CircleOutcome(NamedTuple):
-    """Histogram of the sampled angles, mean temperature and friction, and 100 of the angles."""
+    """Histogram of the sampled angles, mean temperature, mean friction, and 100 sampled angles."""
 
     counted: list[int]
     temperature: float

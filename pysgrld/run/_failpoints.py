@@ -55,7 +55,7 @@ def arm(spec: str | None) -> None:
 
 
 def fail_point(name: str) -> bool:
-    """Perform the armed action of a fail point; return True to request a short write.
+    """Perform the armed action at a fail point; return True if the caller must cut a write short.
 
     Raises
     ------

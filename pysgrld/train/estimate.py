@@ -115,7 +115,7 @@ class TrainingNeeds(NamedTuple):
         return min(self.documents, math.ceil(most))
 
     def with_minibatch(self, minibatch: int) -> TrainingNeeds:
-        """Return the needs with another minibatch; memory is not estimated again."""
+        """Return the needs for another minibatch size; the estimate of memory stays the same."""
         sampling = (self.seconds - self.update) * minibatch / self.minibatch
         return self._replace(
             minibatch=minibatch,

@@ -1,4 +1,4 @@
-"""Initial topics of a run: training of several short chains, storage of them, and a time limit."""
+"""Initial topics of a run, from short chains that are stored in the run and have a time limit."""
 
 from __future__ import annotations
 
