@@ -16,7 +16,8 @@ from .terminal import echo, write
 from .values import of_option
 
 #: For each shell: the environment variable of the base folder, the default of this folder below the
-#: home folder, the path of the script in it, and advice if the shell does not read the script.
+#: home folder, the path of the script in this folder, and advice if the shell does not read the
+#: script.
 _PLACES = {
     "bash": (
         *("XDG_DATA_HOME", ".local/share", "bash-completion/completions/sgmc"),

@@ -421,7 +421,7 @@ class _Finding(NamedTuple):
     how: dict[str, Any]
 
     def write(self, text: str, noun: str, found: list[str]) -> None:
-        """Write the file, and print the number of words found and the first of them."""
+        """Write the text to the file, and print the number of found words and the first words."""
         from pysgrld.run.output_files import open_output
 
         with open_output(self.path) as file:

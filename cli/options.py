@@ -219,7 +219,7 @@ def option(name: str, entry: Option, **kwargs: Any) -> Callable[[Decorated], Dec
 
 
 def options_of(entries: Mapping[str, Option]) -> Callable[[Decorated], Decorated]:
-    """Return a decorator that adds options to a command, which the help lists in this order.
+    """Return a decorator that adds options to a command; the help lists them in this order.
 
     Settings share the option ``--set NAME=VALUE``; the command gets their values as those of options.
     """

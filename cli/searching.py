@@ -52,7 +52,7 @@ class SearchScreen(SeveralScreen):
         self.detail(f"{path}: {line}")
 
     def begin_round(self, current_round: Round, names: Sequence[str]) -> None:
-        """Print the number and length of a round of training that begins, and its runs."""
+        """Print the number and length of a new round of training, and the runs in this round."""
         self.begin(len(names))
         self._names = names
         epochs = current_round.epochs

@@ -32,9 +32,8 @@ _INPUTS = ("vocab", "metadata", "phrases", "seed_words", "holdout_corpus")
 _ARGUMENTS = ("corpus", "run", "runs", "run_and_corpus", "named", "folder")
 #: Maximum size, in bytes, of the file given with ``--setup``.
 LARGEST = 1 << 20
-#: `SHORTEST`: minimum time limit in seconds, if the script uses the default notice before the
-#: limit. `BESIDE`: minimum number of seconds by which a time limit must exceed a notice given by
-#: the user.
+#: `SHORTEST`: minimum time limit in seconds, for a script with the default notice. `BESIDE`:
+#: minimum number of seconds by which a time limit must exceed a notice that the user gives.
 SHORTEST, BESIDE = 600, 60
 #: Options of ``sbatch`` that the script itself sets, so that ``--sbatch`` must not set them.
 _OWN = {

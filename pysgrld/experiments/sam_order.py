@@ -59,7 +59,7 @@ class StationaryLaw(NamedTuple):
 
 
 def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
-    """Compute the errors of both integrators; write ``order.csv`` and ``order.png``."""
+    """Compute the errors of the two integrators; write ``order.csv`` and ``order.png``."""
     require_scipy("sam-order")
     steps = QUICK_STEPS if setting.quick else STEPS
     errors: dict[str, list[tuple[float, float]]] = {name: [] for name in LABELS}
@@ -170,7 +170,7 @@ def sentences(errors: dict[str, list[tuple[float, float]]], steps: tuple[float, 
 def draw(
     path: Path, errors: dict[str, list[tuple[float, float]]], steps: tuple[float, ...]
 ) -> Path:
-    """Draw the errors of both integrators over the step size, with lines of slopes 1 and 2."""
+    """Draw the two integrators' errors over the step size, with lines of slopes 1 and 2."""
     figure = new_figure(10.5, 4.6)
     titles = ("Total variation of the angle", "Error of the temperature")
     for i, (axes, title) in enumerate(zip(figure.subplots(1, 2), titles, strict=True)):

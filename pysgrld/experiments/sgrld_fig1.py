@@ -190,7 +190,7 @@ def effective_size(series: Doubles) -> float:
     centred = series - series.mean()
     spectrum = np.fft.rfft(centred, 2 * n)
     covariances = np.fft.irfft(spectrum * spectrum.conj(), 2 * n)[:n] / n
-    # In this case, the chain has never moved.
+    # If the variance is almost 0, the chain has never moved.
     if not covariances[0] > 1e-12 * (series * series).mean():
         return 1.0
     pairs = covariances[: n - n % 2].reshape(-1, 2).sum(axis=1)

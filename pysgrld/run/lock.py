@@ -143,7 +143,7 @@ class Lock:
                     self._take_over(old, me, flocked=flocked)
                 os.ftruncate(self._fd, 0)
                 write_all(self._fd, jsonio.line(me), "lock")
-                if flocked:  # Another such process may have created ``lock.held`` by now.
+                if flocked:  # A host without working locks may have created ``lock.held`` by now.
                     LockFile.remove_old(path, me, break_lock=break_lock)
             except OSError as error:
                 raise WriteError(f"{path}: cannot be written: {error.strerror}") from error

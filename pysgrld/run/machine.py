@@ -270,7 +270,7 @@ def _status(process: str) -> list[str]:
 
 
 def job_id(environment: Mapping[str, str] | None = None) -> str | None:
-    """Return the id of this process's batch job, or None outside of one."""
+    """Return the id of this process's batch job, or None outside of a batch job."""
     environment = os.environ if environment is None else environment
     return next((environment[name] for name in _JOB if environment.get(name)), None)
 

@@ -13,7 +13,7 @@ from pysgrld.run.directory import RunDirectory
 
 
 class Pruned(NamedTuple):
-    """Number of checkpoints that were deleted, and the bytes of disk space that this freed."""
+    """Number of deleted checkpoints, and number of bytes of disk space that were freed."""
 
     checkpoints: int
     bytes: int

@@ -323,7 +323,7 @@ class StoredArrays(Mapping[str, Array]):
         """Pickle the arrays themselves, because the open file is unavailable in other processes."""
         return dict, (dict(self),)
 
-    def __contains__(self, name: object) -> bool:  # Inherited, it would read the array.
+    def __contains__(self, name: object) -> bool:  # The inherited method would read the array.
         return name in self._tensors
 
     def __iter__(self) -> Iterator[str]:

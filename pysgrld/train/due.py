@@ -9,8 +9,9 @@ from pysgrld.options.parse import duration
 from pysgrld.types import Array
 
 #: `_FIRST`: minimum number of seconds of training before the state is first stored.
-#: `_BYTES_PER_SECOND`: the state is first stored after one second for this number of its bytes, so
-#: that storing takes a few percent of the time. After each storing, the wait doubles.
+#: `_BYTES_PER_SECOND`: size of the state, in bytes, for which this wait is one second. The wait is
+#: proportional to the size, so that storing takes a few percent of the time. After each storing,
+#: the wait doubles.
 _FIRST, _BYTES_PER_SECOND = 0.25, 50e6
 
 

@@ -317,7 +317,7 @@ class Brief(NamedTuple):
 
 
 def describe_run(prepared: Prepared) -> Brief:
-    """Return the facts about a run that the other ranks need."""
+    """Return the facts about a run that all ranks other than the first need."""
     stream, options = prepared.stream, prepared.options
     assert isinstance(stream, Epochs)
     assert isinstance(stream.source, Corpus)
@@ -352,7 +352,7 @@ def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
         For every other error, on any rank.
     """
     brief: Brief | None = comm.broadcast()
-    if brief is None:  # In this case, the run is already finished.
+    if brief is None:  # The run is already finished.
         comm.end_all_ranks()
         return
     model = find_model(brief.model)
