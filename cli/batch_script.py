@@ -245,7 +245,7 @@ def _comment(job: Job) -> list[str]:
             *_comment(job._replace(nodes=None, ranks=None)),
             f"# --mpi={job.plugin}: how srun starts MPI processes; 'srun --mpi=list' prints the ways "
             "of this site.",
-            "# --kill-on-bad-exit=0: all processes may write and exit with 85, one after another.",
+            "# --kill-on-bad-exit=0: if one process exits, the others may still write their files.",
             f"# --wait={LAST_RANK}: {LAST_RANK} seconds after one process has ended, the others are "
             "killed.",
             "# Not tested: a real network, more than two threads in a process, Lustre and GPFS.",

@@ -106,7 +106,7 @@ def command(
                 "which words, memory and hours grow"
             )
     useful, gigabytes = needs.useful_threads, 1 << 30
-    layout = Layout.of(needs, node_cores)
+    layout = RankLayout.of(needs, node_cores)
     needs_of_rank = layout.of_rank(needs)
     after = needs_of_rank.refinement_hours
     scripts = _scripts(needs, layout, corpus, typed_options, sample=documents is not None)
@@ -164,19 +164,19 @@ def command(
             )
     if needs.minibatch < _OF_RANKS and needs.documents >= _STEPS * _OF_RANKS:
         larger = needs.with_minibatch(_OF_RANKS)
-        other = Layout.of(larger, node_cores)
+        other = RankLayout.of(larger, node_cores)
         hours = other.of_rank(larger).hours(EPOCHS)
         if 2 * hours <= needs_of_rank.hours(EPOCHS):
             echo(
-                f"--minibatch {_OF_RANKS}: {EPOCHS} epochs in about {_time(hours)} with {other}; it "
-                "is another chain, with fewer steps"
+                f"--minibatch {_OF_RANKS}: {EPOCHS} epochs in about {_time(hours)} with {other}; this "
+                "changes the result, because the chain makes fewer steps"
             )
     if layout.all_ranks > 1:
         echo("not tested: ranks over a network, and more than two threads in each")
     echo("\n" + "\n".join(scripts))
 
 
-class Layout(NamedTuple):
+class RankLayout(NamedTuple):
     """Processes of a training: nodes, ranks on each node, and processors of each rank."""
 
     nodes: int
@@ -184,7 +184,7 @@ class Layout(NamedTuple):
     cpus: int
 
     @classmethod
-    def of(cls, needs: TrainingNeeds, cores: int | None) -> Layout:
+    def of(cls, needs: TrainingNeeds, cores: int | None) -> RankLayout:
         """Return a layout whose processors are all busy at least half of the time.
 
         Parameters
@@ -218,7 +218,7 @@ class Layout(NamedTuple):
 
 
 def _scripts(
-    needs: TrainingNeeds, layout: Layout, corpus: str, typed: Mapping[str, Any], *, sample: bool
+    needs: TrainingNeeds, layout: RankLayout, corpus: str, typed: Mapping[str, Any], *, sample: bool
 ) -> list[str]:
     """Return the commands that write the batch scripts: for training, or for all steps."""
     from pysgrld.corpus import Corpus

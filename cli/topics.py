@@ -343,7 +343,7 @@ def _name(results: Results, command: str, screen: Screen, *, replace: bool, as_j
 def _record(
     topic: Topic, signed: bool, followed: Followed, learned: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return a topic as a JSON object; if ``signed``, words have entries, not probabilities."""
+    """Return a topic as a JSON object; its words have entries if ``signed``, otherwise probabilities."""
     record = topic._asdict() | {"words": [_plain(word) for word in topic.words]}
     del record["against"], record["probable"]
     if topic.probable:

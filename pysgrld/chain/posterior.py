@@ -77,7 +77,7 @@ def read_running_averages(arrays: Mapping[str, Array]) -> Averages:
 
 
 class ConvergenceScores(NamedTuple):
-    """Averaged scores now and at half of the samples, which show convergence.
+    """Score of the averaged topics after all samples and after half of them, which shows convergence.
 
     Attributes
     ----------

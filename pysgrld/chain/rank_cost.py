@@ -98,7 +98,7 @@ class Cost(NamedTuple):
         return self.shared / ranks / whole if whole else 0.0
 
     def busy(self) -> int:
-        """Return the maximum number of ranks, up to `MOST`, that are busy (see `BUSY`)."""
+        """Return the greatest number of ranks at which each rank is busy (see `BUSY`), at most `MOST`."""
         ranks = range(2, MOST + 1)
         return 1 + bisect.bisect_left(ranks, True, key=lambda n: self.share(n) < BUSY)
 

@@ -205,7 +205,7 @@ def grown(
 
 
 def _renamed(names: Sequence[str], about: About) -> dict[str, str]:
-    """Map file names to unique names, by adding numbers to names that old documents' files have."""
+    """Map names of new files to unique names; a name that an old file has gets a number."""
     renamed, number = {name: name for name in names}, 1
     while taken := about.files_named(renamed.values()):
         number += 1

@@ -26,7 +26,7 @@ BETWEEN_BLANKS = re.compile(r"\S+")
 #: Parts of speech of the Korean words that are kept: nouns, verbs, adjectives, roots, and words in
 #: Latin letters or Chinese characters.
 _KOREAN = ("NNG", "NNP", "VV", "VA", "XR", "SL", "SH")
-#: Parts of speech of the Japanese words that are kept, by the first two parts of their names.
+#: Japanese words of these parts of speech are kept; a part of speech is given by its first two levels.
 _JAPANESE = (
     ("名詞", "普通名詞"),
     ("名詞", "固有名詞"),

@@ -166,7 +166,7 @@ def build_shard(
 
 
 def _files(record: Mapping[str, Any]) -> list[tuple[str, int | None, int | None]]:
-    """Return name, size and modification time of each file of an input, by its record (`look`)."""
+    """Return the name, size and modification time of each file in the record of an input (`look`)."""
     return [
         (file["name"], file.get("size"), (file.get("stamp") or [None])[0])
         for file in record.get("files", [record])
@@ -344,7 +344,7 @@ def merge(place: Path, listener: Listener) -> Corpus:
             raise CorpusError(
                 "has a different vocabulary than the first shard; build it again", folder / name
             )
-    # A process that skips bad documents of one shard would skip them in all.
+    # If one shard was built without its bad documents, the recipe of the corpus says so.
     if any(part.provenance["options"].get("on_bad_document") == "skip" for part in parts):
         plan["options"]["on_bad_document"] = "skip"
     options = CorpusOptions(**plan["options"])

@@ -130,8 +130,8 @@ def is_contained(path: str, provenance: Mapping[str, Any]) -> bool:
         If the input is missing or cannot be read.
     """
     files = files_of(Path(path)) if is_folder(path) else [Path(path)]
-    known = contents(provenance)
-    return bool(known) and all(digest(file) in known for file in files)
+    digests = contents(provenance)
+    return bool(digests) and all(digest(file) in digests for file in files)
 
 
 def text_field_of(provenance: Mapping[str, Any]) -> str:

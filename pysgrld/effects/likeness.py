@@ -128,9 +128,9 @@ class SampledShares:
         weights = [fit.weights(self.places, each) for each in contrasts]
         order = rows
         if units is not None:
-            _, first, of = np.unique(units[self.places], return_index=True, return_inverse=True)
+            _, first, unit = np.unique(units[self.places], return_index=True, return_inverse=True)
             influences, weights = (
-                [_sum_by(of, values) for values in each] for each in (influences, weights)
+                [_sum_by(unit, row) for row in values] for values in (influences, weights)
             )
             rows, order = rows[first], np.argsort(np.argsort(first))
 

@@ -304,7 +304,7 @@ class TopicTables(KeptModel):
         of_uses = phi / np.maximum(phi.sum(axis=0), np.finfo(np.float32).tiny)
         first = filled[np.argsort(-shares[filled], axis=0, kind="stable")[:n]]
         topics, rows = np.repeat(np.arange(len(phi)), len(first)), first.T.ravel()
-        names, index = self._short_names(vocabulary), getattr(X, "index", None)
+        names, index = self._short_names(vocabulary), _index_of(X)
         table: dict[str, Any] = {
             "topic": topics,
             "name": [names[k] for k in topics.tolist()],
@@ -356,8 +356,7 @@ class TopicTables(KeptModel):
         frame = library("pandas", "similar_documents").DataFrame
         if not is_whole(n, 1):
             raise UsageError(f"n: wanted a number of documents, at least 1, found {n!r}")
-        documents, index = self._documents_like(X), getattr(X, "index", None)
-        index = None if callable(index) else index
+        documents, index = self._documents_like(X), _index_of(X)
         places = [] if index is None else np.flatnonzero(index == document).tolist()
         if isinstance(document, str) and places:
             document = places[0]
@@ -378,7 +377,7 @@ class TopicTables(KeptModel):
         rows = np.array([row for row, _, _ in similar], np.int64)
         names = self._short_names()
         table: dict[str, Any] = {
-            "document": rows if index is None or callable(index) else index[rows],
+            "document": rows if index is None else index[rows],
             "similarity": [similarity for _, similarity, _ in similar],
             "topics": [", ".join(names[k] for k in topics) for _, _, topics in similar],
         }
@@ -516,6 +515,12 @@ class TopicTables(KeptModel):
             page = report(place, title=f"{type(self).__name__} of {plural(number, 'document')}")
             _ = page.html  # This line computes the page while the temporary folder exists.
             return page
+
+
+def _index_of(X: Any) -> Any:
+    """Return the index of a pandas object; None for other data (a list has a method of this name)."""
+    index = getattr(X, "index", None)
+    return None if callable(index) else index
 
 
 def _ordered(times: list[Any], module: Any) -> tuple[Column, list[Any]]:

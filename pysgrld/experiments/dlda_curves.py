@@ -499,7 +499,7 @@ def record(work: RatesTask, share: Callable[[float], None]) -> Doubles:
             share(chain.step / work.iterations)
             if chain.step < 20 or chain.step % (chain.step // 20) == 0:
                 arrays = chain.arrays()
-                # The arrays contain M_k, in tokens of the corpus.
+                # The arrays contain M_k, whose unit is a token of the corpus.
                 scales = [arrays[f"{name}.m"] for name in names]
                 means = [h * float(np.mean(1.0 / m)) for m in scales]
                 steps.append([float(chain.step), *means, *(h / float(m.mean()) for m in scales)])

@@ -192,7 +192,7 @@ def order(scores: Mapping[str, float], how: str) -> list[str]:
 
 
 def draw(path: Path, rows: Sequence[TrainingRow], curves: Sequence[Curve], title: str) -> Path:
-    """Draw the two scores of the runs over training time, with one column for each panel title."""
+    """Draw two scores of each run over training time; runs of one title share a column of panels."""
     from matplotlib.lines import Line2D
     from matplotlib.ticker import StrMethodFormatter
 

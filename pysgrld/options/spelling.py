@@ -34,8 +34,8 @@ _LEFT_OUT: dict[int, str | None] = {
 }
 #: Code point of the zero-width space.
 _ZERO_WIDTH_SPACE = 0x200B
-#: Ranges of code points above ASCII that may be combining marks. All other code points are
-#: ideographs, unassigned or private.
+#: Ranges of code points above ASCII that may be combining marks. All other code points above
+#: ASCII are ideographs, unassigned or private.
 _WITH_MARKS = range(0x80, 0x20000), range(0xE0000, 0xE1000)
 #: Unicode categories of combining marks other than enclosing marks.
 _MARKS = ("Mn", "Mc")

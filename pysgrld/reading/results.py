@@ -380,7 +380,7 @@ class Results(KeptSamples):
 
     @cached_property
     def fit_measures(self) -> FitMeasures:
-        """Statistics from the Python estimator that fitted the run without storing documents."""
+        """Statistics that a Python estimator measured when it fitted the run; it stores no documents."""
         parts = self.checkpoint.meta.get("measures") or ()
         return FitMeasures(*(None if part is None else np.array(part) for part in parts))
 

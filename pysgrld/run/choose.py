@@ -472,8 +472,8 @@ FRUITLESS = 2
 #: more than this has made progress.
 _LAST = 1 << 16
 
-#: Log events with which a start ends regularly. A start that ends with one of these events is never
-#: counted as a start without progress.
+#: Last log events of starts that were not killed. A start that ends with one of these events never
+#: counts as a start without progress.
 _ENDED = ("finished", "failed", "refused")
 
 #: Signals that a person sends from the keyboard; batch systems do not use these to stop jobs.

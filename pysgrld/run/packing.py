@@ -1,7 +1,7 @@
 """Lossless compression of large arrays in the files of checkpoints.
 
 An array is divided into blocks of rows. In a block, the values are ordered by column, and their
-bytes by significance: columns of padding, exponents and repeated values of a topic are then runs of
+bytes by significance: columns of padding, exponents and repeated values of a column are then runs of
 equal bytes. All blocks of an array form one zstd frame.
 """
 

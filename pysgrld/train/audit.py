@@ -246,13 +246,13 @@ class _InChain(NamedTuple):
 
 def _mixed(foreign: Floats, k: int) -> tuple[int, int] | None:
     """Return the two other audited topics whose mean is topic ``k``, or None if there are none."""
-    others = np.delete(np.arange(len(foreign)), k)
-    if len(others) < 2:
+    columns = np.delete(np.arange(len(foreign)), k)
+    if len(columns) < 2:
         return None
-    seen = _in_chain(foreign[k], foreign[others])
+    seen = _in_chain(foreign[k], foreign[columns])
     if seen.two < max(SAME, seen.one + _SECOND):
         return None
-    a, b = sorted(int(others[j]) for j in seen.pair)
+    a, b = sorted(int(columns[j]) for j in seen.pair)
     return a, b
 
 

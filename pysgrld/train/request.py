@@ -279,7 +279,7 @@ def _run_before(name: str, folder: Path, request: Request, *, only_new: bool) ->
     model_and_options(runs[0])  # Check the record, whose entry on the parent is read below.
     finished = all(run.status.get("state") == "finished" for run in runs)
     corpus, parent = training_corpus(runs[0]), runs[0].config.get("parent")
-    known = [
+    repeated = [
         path
         for path in request.inputs
         if corpus is not None and is_contained(path, corpus.provenance)
@@ -287,16 +287,16 @@ def _run_before(name: str, folder: Path, request: Request, *, only_new: bool) ->
     if name == LATEST:
         out = request.choices.start.out
         is_own = out is not None and resolve_path(out) == resolve_path(folder)
-        if parent and len(known) == len(request.inputs) and (is_own or not finished):
+        if parent and len(repeated) == len(request.inputs) and (is_own or not finished):
             return Path(parent["run"])
         if not finished:
             raise UsageError(
                 f"--from latest: {folder} is unfinished; finish it with 'sgmc train --resume "
                 f"{folder}', or give the name of the run to continue"
             )
-    if known and (name == LATEST or not only_new):
+    if repeated and (name == LATEST or not only_new):
         raise UsageError(
-            f"--from {name}: {known[0]} is already in {folder}; give new documents only"
+            f"--from {name}: {repeated[0]} is already in {folder}; give new documents only"
         )
     return folder
 

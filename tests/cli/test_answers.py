@@ -329,6 +329,7 @@ def test_a_line_over_years_has_years_at_its_ends():
         (["1987", "1999"], "1987 ▃█ 1999"),
         (["Genesis 1 to Genesis 20"] * 2, "▃█"),
     ):
-        groups = SimpleNamespace(levels=levels, within=None)
+        grouping = SimpleNamespace(cluster=None)
+        groups = SimpleNamespace(levels=levels, within=None, grouping=grouping)
         lines = _group_lines(groups, [row], {0: "law"}, None, "year", None)
         assert line in [each.strip() for each in lines]

@@ -35,13 +35,22 @@ class Ended:
         return f"exit code {self.code}\n{self.said}"
 
 
-def train(ranks, folder, *, out="run", act=("-1", "none", "0"), timeout=200, **options):
-    """Train a small run in a folder with corpus.txt, in one process without MPI if ranks is 0.
+def train(
+    ranks,
+    folder,
+    *,
+    corpus="corpus.txt",
+    out="run",
+    act=("-1", "none", "0"),
+    timeout=200,
+    **options,
+):
+    """Train a small run in a folder with a corpus, in one process without MPI if ranks is 0.
 
     ``options`` are added to `SMALL`, with _ for -, or taken out of it where None.
     """
     given = SMALL | {name.replace("_", "-"): value for name, value in options.items()}
-    command = ["train", "corpus.txt", "--out", out, *typed(given)]
+    command = ["train", corpus, "--out", out, *typed(given)]
     if not ranks:
         ended = fork_server.shared().run([SGMC, *command], folder, text=True, seconds=timeout)
         return Ended(ended.returncode, ended.stdout + ended.stderr)

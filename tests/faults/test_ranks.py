@@ -211,8 +211,9 @@ def test_topics_that_ranks_hold_go_on_with_any_number_of_them(wide, form, trials
 @pytest.mark.row(42)
 def test_ranks_go_on_with_the_topics_of_another_run_as_one_process_does(alone, trials):
     """Red with: a rank that begins with topics of its own; a corpus that each rank joins."""
+    write_corpus(alone / "new.txt", seed=1)
     for out, number in (("next-0", 0), ("next-2", 2)):
-        more = {"from": "run", "forget": 60, "iterations": 8}
+        more = {"from": "run", "forget": 60, "iterations": 8, "corpus": "new.txt"}
         ended = ranks.train(number, alone, out=out, **more)
         assert ended.code == 0, ended
     assert ranks.state(alone / "next-0", 8) == ranks.state(alone / "next-2", 8)
@@ -233,8 +234,9 @@ def test_documents_that_ranks_keep_go_on_with_any_number_of_them(folder, trials)
         trials()
     for step in (8, 12):
         assert ranks.state(folder / "run", step) == ranks.state(folder / "one", step)
+    write_corpus(folder / "new.txt", seed=1)
     for out, number in (("next-0", 0), ("next-2", 2)):  # with the topics of another run
-        more = {"from": "run", "forget": 60, "iterations": 8}
+        more = {"from": "run", "forget": 60, "iterations": 8, "corpus": "new.txt"}
         ended = ranks.train(
             number, folder, out=out, **(given | {"alpha": None, "eta": None} | more)
         )

@@ -46,7 +46,7 @@ _WITHIN_TEXT = frozenset(
 )
 #: Names of elements that have the field's name in an attribute, as in <field name="title">.
 _NAMING = ("field", "str", "arr", "int", "date", "long", "double", "bool", "column", "attribute")
-#: Minimum number of fields in an element that is detected as a record without having a usual name.
+#: Minimum number of fields of a record whose element has no usual name.
 _FEWEST = 3
 #: `_KIND`: name of the element that has the kind of an item in Zotero's RDF. `_NO_WORKS`: kinds of
 #: items that are skipped.

@@ -47,7 +47,7 @@ class ExactLDA(ExactTokens, ReplicatedChain):
         other_chains: Sequence[ExactLDA] = (),
         waiting: Callable[[], None] | None = None,
     ) -> None:
-        """Sweep over all tokens ``sweeps`` times, together with other chains on this thread.
+        """Sweep over all tokens ``sweeps`` times; this thread also sweeps the other given chains.
 
         Parameters
         ----------

@@ -156,7 +156,7 @@ class LogPerplexity(DensityScorer):
         return averaged
 
     def unigram(self, counts: Int64s) -> Estimate:
-        """Return the score of a single topic, the weighted word frequencies of training.
+        """Return the score of a model with one topic: the weighted word frequencies of training.
 
         The score is NaN before the first draw, which has the weights of words.
         """

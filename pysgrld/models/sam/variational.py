@@ -363,8 +363,7 @@ class VariationalDocuments(DocumentSampler):
 
         It fits documents when it is evaluated.
         """
-        # The arguments are unused, because nothing is random, and the energy is evaluated while
-        # topics move.
+        # The arguments are unused: nothing is random, and the energy gets the topics later.
         del key, draw, comm
         return {"phi": VariationalPotential(self, batch)}
 
