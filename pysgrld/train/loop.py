@@ -498,7 +498,8 @@ class Training:
                 Severity.WARNING,
             )
         metrics = run.read_metrics(_LAST_METRICS)
-        self.keeper.measured = metrics[-1]["iteration"] if metrics else -1
+        measured = metrics[-1].get("iteration") if metrics else None
+        self.keeper.measured = measured if type(measured) is int else -1
         # The stored status may be that of an earlier, smaller budget.
         run.set_status("running", step=self.keeper.step)
         before = run.config["options"]

@@ -109,6 +109,23 @@ def test_a_value_of_another_type_in_the_record_is_named(copied, change, message,
 
 
 @pytest.mark.row(78)
+@pytest.mark.parametrize("value", [None, "x", True, {}])
+def test_a_score_without_its_iteration_does_not_count(copied, value, trials):
+    """Red with: the iteration of the last line of metrics.jsonl taken for granted (70)."""
+    path = copied / "run" / "metrics.jsonl"
+    lines = path.read_text().splitlines()
+    record = json.loads(lines[-1]) | {"iteration": value}
+    if value is None:
+        del record["iteration"]
+    path.write_text("\n".join([*lines[:-1], json.dumps(record)]) + "\n")
+    forged = {"metrics.jsonl": digest_of(path)._asdict()}
+    for checkpoint in checkpoints(copied):
+        sign_again(checkpoint, append=forged)
+    sgmc(copied, "train", "--resume", "run", "--iterations", "80", "-q")
+    trials()
+
+
+@pytest.mark.row(78)
 @pytest.mark.parametrize("value", [3, [1], None, "x"])
 def test_a_file_that_the_record_of_a_corpus_does_not_describe_is_named(copied, value, trials):
     """Red with: `files` looked up as if each were a table."""
