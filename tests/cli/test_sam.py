@@ -195,12 +195,12 @@ def test_options_that_make_no_sense_are_refused(within, options, code, said):
         (
             "god lord lord\n" * 30,
             "-k 2",
-            "every word occurs in all documents; use --set weighting=tf",
+            "every word occurs in all documents, so all word weights are 0; use --set weighting=tf",
         ),
         (
             "god lord\n" * 30,
             "-k 2 --holdout 29",
-            "every word occurs in all documents; use --set weighting=tf",
+            "every word occurs in all documents, so all word weights are 0; use --set weighting=tf",
         ),
     ],
 )

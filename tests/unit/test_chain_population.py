@@ -97,7 +97,7 @@ def test_a_run_without_short_chains_has_the_typical_variance():
 @pytest.mark.parametrize("value", [-1.0, np.nan, np.inf])
 def test_a_value_that_is_no_variance_is_refused(value):
     arrays = made(draws=20, starts=value)[0].arrays()
-    with pytest.raises(CheckpointError, match="no variance"):
+    with pytest.raises(CheckpointError, match="variances that are negative or not finite"):
         WordSpread.stored(arrays)
 
 
