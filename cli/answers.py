@@ -68,7 +68,7 @@ def answer(results: Results, layer_index: int, question: Question, *, as_json: b
     from pysgrld.report.topic_words import labelled, names_of
 
     number, topic_id, like, word, by, along, cluster = question
-    names = names_of(results, layer_index) | (results.labels if layer_index == 0 else {})
+    names = names_of(results, layer_index) | results.given_names(layer_index)
     if like is not None:
         similar = documents_like(results, like, number or 10, layer_index)
         if as_json:

@@ -6,7 +6,7 @@ import itertools
 import shlex
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,7 +20,7 @@ from .terminal import echo
 from .values import files
 
 if TYPE_CHECKING:
-    from pysgrld.train.estimate import TrainingNeeds
+    from pysgrld.train.estimate import RankLayout, TrainingNeeds
 
 #: Training options on which the estimate of time, memory and disk space depends.
 _OPTIONS = ("topics", "algo", "model", "minibatch", "sweeps", "samples", "threads")
@@ -33,12 +33,6 @@ _OF_ALL = ("min-df", "max-df", "max-vocab", "vocab")
 _SHORTEST, _LONGEST = 1, 24
 #: Number of documents that each job of an array reads.
 _OF_A_JOB = 1_000_000
-#: `_OF_RANKS`: minimum minibatch size for which several ranks train a chain. This size is proposed
-#: if it at least halves the hours and if an epoch still has `_STEPS` iterations.
-_OF_RANKS, _STEPS = 100_000, 100
-#: Maximum share of unseen tokens (`TrainingNeeds.unseen`) without a warning: .022 for 10,000
-#: documents of Wikipedia in random order, .017 for 20,000.
-_UNSEEN = 0.02
 #: Memory that the scripts for building and merging request, several times the measured need.
 _BUILDING = "4G"
 #: Memory that the batch script requests in addition to the estimate, as a fraction of the estimate.
@@ -89,7 +83,7 @@ def command(
     that sample a token in 25 + 0.05 K nanoseconds; nothing is trained or kept.
     """
     from pysgrld.models.choices import Choices
-    from pysgrld.train.estimate import EPOCHS, MOST, estimate
+    from pysgrld.train.estimate import EPOCHS, FOR_RANKS, MOST, RankLayout, estimate
     from pysgrld.train.request import Request
 
     from .progress import Screen
@@ -99,11 +93,11 @@ def command(
     request.choices.check()
     with Screen(quiet=quiet) as screen:
         needs = estimate(request, screen, documents=documents)
-        if needs.unseen > _UNSEEN:
+        if needs.lacks_words:
             screen.warn(
                 f"the sample is too small for its words: {100 * needs.unseen:.1f} % of the tokens in "
-                "its second half have words that its first half lacks; give more documents, with "
-                "which words, memory and hours grow"
+                "its second half have words that its first half lacks; give a larger sample, because "
+                "memory and hours grow with the number of words"
             )
     useful, gigabytes = needs.useful_threads, 1 << 30
     layout = RankLayout.of(needs, node_cores)
@@ -140,7 +134,7 @@ def command(
                 f"{needs.corpus / gigabytes:.1f} GB for the corpus"
             ),
         ),
-        ("epoch", f"about {_time(needs_of_rank.hours())} with {layout}{here}"),
+        ("epoch", f"about {_time(needs_of_rank.hours())} with {_processes(layout)}{here}"),
         (
             f"{EPOCHS} epochs",
             f"about {_time(needs_of_rank.hours(EPOCHS))}; runs converge after 30 to 75 epochs",
@@ -160,61 +154,18 @@ def command(
         if needs.threads > MOST and layout.all_ranks == 1:
             echo(
                 f"more than {MOST} threads: several chains (--chains), or ranks (--mpi) with "
-                f"--minibatch {_OF_RANKS} or more"
+                f"--minibatch {FOR_RANKS} or more"
             )
-    if needs.minibatch < _OF_RANKS and needs.documents >= _STEPS * _OF_RANKS:
-        larger = needs.with_minibatch(_OF_RANKS)
+    if (larger := needs.faster_minibatch(node_cores)) is not None:
         other = RankLayout.of(larger, node_cores)
         hours = other.of_rank(larger).hours(EPOCHS)
-        if 2 * hours <= needs_of_rank.hours(EPOCHS):
-            echo(
-                f"--minibatch {_OF_RANKS}: {EPOCHS} epochs in about {_time(hours)} with {other}; this "
-                "changes the result, because the chain makes fewer steps"
-            )
+        echo(
+            f"--minibatch {larger.minibatch}: {EPOCHS} epochs in about {_time(hours)} with "
+            f"{_processes(other)}; this changes the result, because the chain makes fewer steps"
+        )
     if layout.all_ranks > 1:
         echo("not tested: ranks over a network, and more than two threads in each")
     echo("\n" + "\n".join(scripts))
-
-
-class RankLayout(NamedTuple):
-    """Processes of a training: nodes, ranks on each node, and processors of each rank."""
-
-    nodes: int
-    ranks_per_node: int
-    cpus: int
-
-    @classmethod
-    def of(cls, needs: TrainingNeeds, cores: int | None) -> RankLayout:
-        """Return a layout whose processors are all busy at least half of the time.
-
-        Parameters
-        ----------
-        needs : TrainingNeeds
-        cores : int or None
-            Cores of a node; by default all threads are on one node.
-        """
-        from pysgrld.train.estimate import MOST
-
-        # One process cannot use more than `MOST` threads, and several ranks need a large minibatch.
-        several = needs.minibatch >= _OF_RANKS and needs.useful_threads == MOST
-        ranks = -(-needs.threads // MOST) if several else 1
-        cores = cores or needs.threads
-        cpus = min(needs.threads // ranks, needs.useful_threads, cores)
-        nodes = -(-ranks // max(1, cores // cpus))
-        return cls(nodes, -(-ranks // nodes), cpus)
-
-    @property
-    def all_ranks(self) -> int:
-        """Number of ranks on all nodes."""
-        return self.nodes * self.ranks_per_node
-
-    def of_rank(self, needs: TrainingNeeds) -> TrainingNeeds:
-        """Return the needs of a single rank; the ranks divide the work of an iteration."""
-        return needs._replace(seconds=needs.seconds / self.all_ranks, threads=self.cpus)
-
-    def __str__(self) -> str:
-        threads = plural(self.cpus, "thread")
-        return f"{self.all_ranks} ranks of {threads}" if self.all_ranks > 1 else threads
 
 
 def _scripts(
@@ -280,6 +231,12 @@ def _free(name: str) -> str:
     """Return a free name for a new folder: the given name, with a number if it is taken."""
     names = itertools.chain([name], (f"{name}-{i}" for i in itertools.count(2)))
     return next(other for other in names if not path_exists(other))
+
+
+def _processes(layout: RankLayout) -> str:
+    """Describe a layout by its numbers of ranks and threads."""
+    cpus = plural(layout.cpus, "thread")
+    return f"{layout.all_ranks} ranks of {cpus}" if layout.all_ranks > 1 else cpus
 
 
 def _time(hours: float) -> str:

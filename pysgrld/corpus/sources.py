@@ -108,10 +108,14 @@ def contents(provenance: Mapping[str, Any]) -> set[str]:
     set of str
         Digests in hexadecimal.
     """
-    records = list(provenance.get("inputs") or ())
-    records += [file for record in records for file in record.get("files") or ()]
-    digests = (record.get("sha256") for record in records)
+    digests = (record.get("sha256") for record in _records(provenance))
     return {sha256 for sha256 in digests if isinstance(sha256, str)}
+
+
+def _records(provenance: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the records of all inputs, and of the files in folders."""
+    records = list(provenance.get("inputs") or ())
+    return records + [file for record in records for file in record.get("files") or ()]
 
 
 def is_contained(path: str, provenance: Mapping[str, Any]) -> bool:
@@ -130,8 +134,10 @@ def is_contained(path: str, provenance: Mapping[str, Any]) -> bool:
         If the input is missing or cannot be read.
     """
     files = files_of(Path(path)) if is_folder(path) else [Path(path)]
-    digests = contents(provenance)
-    return bool(digests) and all(digest(file) in digests for file in files)
+    digests, sizes = contents(provenance), {file.get("size") for file in _records(provenance)}
+    # Read a file only if a recorded file has the same size.
+    has_sizes = all(_stamped(file, file.name)["size"] in sizes for file in files)
+    return bool(digests) and has_sizes and all(digest(file) in digests for file in files)
 
 
 def text_field_of(provenance: Mapping[str, Any]) -> str:

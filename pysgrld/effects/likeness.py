@@ -149,10 +149,14 @@ class SampledShares:
         return None
 
 
-def _sum_by(units: Int64s, values: Doubles) -> Doubles:
-    """Sum rows of values by unit, (units, ...)."""
-    sums: Doubles = np.zeros((int(units.max(initial=-1)) + 1, *values.shape[1:]))
-    np.add.at(sums, units, values)
+def _sum_by(clusters: Int64s, values: Doubles) -> Doubles:
+    """Sum rows of values by cluster, (clusters, ...)."""
+    from scipy.sparse import csr_matrix
+
+    shape = int(clusters.max(initial=-1)) + 1, len(clusters)
+    sums: Doubles = (
+        csr_matrix((np.ones(len(clusters)), (clusters, np.arange(len(clusters)))), shape) @ values
+    )
     return sums
 
 
@@ -200,15 +204,9 @@ def _are_enough(weights: Sequence[Doubles], clusters: Int64s) -> bool:
 
 def _ratio(influence: Doubles, clusters: Int64s) -> float:
     """Return the design effect of clusters (see `SourceLikeness`), averaged over topics."""
-    from scipy.sparse import csr_matrix
-
-    number = int(clusters.max(initial=-1)) + 1
-    if number < FEWEST:
+    if int(clusters.max(initial=-1)) + 1 < FEWEST:
         return 0.0
-    members = csr_matrix(
-        (np.ones(len(clusters)), (clusters, np.arange(len(clusters)))), (number, len(clusters))
-    )
     alone = (influence**2).sum(axis=0)
-    together = ((members @ influence) ** 2).sum(axis=0)
+    together = (_sum_by(clusters, influence) ** 2).sum(axis=0)
     known = alone > 0
     return float((together[known] / alone[known]).mean()) if known.any() else 0.0

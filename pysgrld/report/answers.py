@@ -278,7 +278,10 @@ def documents_like(results: Results, key: str, n: int, layer: int) -> SimilarDoc
     chosen, whole = [row for row, name in enumerate(names) if name == key], False
     column, _, value = key.partition("=")
     of_column = not chosen and column in {each.name for each in about.columns}
-    homes = _documents_by_column(about, value if of_column else key)
+    # Columns are read only if the key can be a value of a column.
+    homes = {}
+    if not (chosen and about.has_ids):
+        homes = _documents_by_column(about, value if of_column else key)
     if of_column:
         chosen = homes.pop(column, [])
     elif not chosen:

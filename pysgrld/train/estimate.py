@@ -44,6 +44,12 @@ MOST = 1 + int(1 / SHARE)
 DOCUMENTS = 4
 #: Number of epochs from which hours are estimated. Runs until convergence take 30 to 75 epochs.
 EPOCHS = 60
+#: `FOR_RANKS`: minimum minibatch size for which several ranks train a chain. `_STEPS`: minimum number
+#: of iterations in an epoch with a minibatch of this size, if it is proposed.
+FOR_RANKS, _STEPS = 100_000, 100
+#: Maximum share of unseen tokens (`TrainingNeeds.unseen`) of a sample that is large enough: .022 for
+#: 10,000 documents of Wikipedia in random order, .017 for 20,000.
+_UNSEEN = 0.02
 
 
 class TrainingNeeds(NamedTuple):
@@ -114,6 +120,11 @@ class TrainingNeeds(NamedTuple):
         most = max(factor * self.minibatch, DOCUMENTS * threads)
         return min(self.documents, math.ceil(most))
 
+    @property
+    def lacks_words(self) -> bool:
+        """True if a sample is so small that the corpus has many more words."""
+        return self.unseen > _UNSEEN
+
     def with_minibatch(self, minibatch: int) -> TrainingNeeds:
         """Return the needs for another minibatch size; the estimate of memory stays the same."""
         sampling = (self.seconds - self.update) * minibatch / self.minibatch
@@ -128,10 +139,61 @@ class TrainingNeeds(NamedTuple):
         each = self.seconds / self.threads + self.alone * (1.0 - 1.0 / self.threads)
         return epochs * self.iterations * each / 3600
 
+    def faster_minibatch(self, cores: int | None) -> TrainingNeeds | None:
+        """Return the needs with a minibatch for ranks, or None if it does not halve the hours.
+
+        Parameters
+        ----------
+        cores : int or None
+            Cores of a node, as in `RankLayout.of`.
+        """
+        if self.minibatch >= FOR_RANKS or self.documents < _STEPS * FOR_RANKS:
+            return None
+        larger = self.with_minibatch(FOR_RANKS)
+        hours, fewer = (
+            RankLayout.of(needs, cores).of_rank(needs).hours(EPOCHS) for needs in (self, larger)
+        )
+        return larger if 2 * fewer <= hours else None
+
     @property
     def refinement_hours(self) -> float:
         """Hours of the Gibbs refinement, which runs each chain on one thread."""
         return self.refinement / min(self.threads, CHAINS) / 3600
+
+
+class RankLayout(NamedTuple):
+    """Processes of a training: nodes, ranks on each node, and processors of each rank."""
+
+    nodes: int
+    ranks_per_node: int
+    cpus: int
+
+    @classmethod
+    def of(cls, needs: TrainingNeeds, cores: int | None) -> RankLayout:
+        """Return a layout whose processors are all busy at least half of the time.
+
+        Parameters
+        ----------
+        needs : TrainingNeeds
+        cores : int or None
+            Cores of a node; by default all threads are on one node.
+        """
+        # One process cannot use more than `MOST` threads, and several ranks need a large minibatch.
+        several = needs.minibatch >= FOR_RANKS and needs.useful_threads == MOST
+        ranks = -(-needs.threads // MOST) if several else 1
+        cores = cores or needs.threads
+        cpus = min(needs.threads // ranks, needs.useful_threads, cores)
+        nodes = -(-ranks // max(1, cores // cpus))
+        return cls(nodes, -(-ranks // nodes), cpus)
+
+    @property
+    def all_ranks(self) -> int:
+        """Number of ranks on all nodes."""
+        return self.nodes * self.ranks_per_node
+
+    def of_rank(self, needs: TrainingNeeds) -> TrainingNeeds:
+        """Return the needs of a single rank; the ranks divide the work of an iteration."""
+        return needs._replace(seconds=needs.seconds / self.all_ranks, threads=self.cpus)
 
 
 def estimate(

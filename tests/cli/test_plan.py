@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from pysgrld.cli import main, plan
 from pysgrld.cli.slurm import _bytes
-from pysgrld.train.estimate import ALONE, MOST, SHARE, TrainingNeeds
+from pysgrld.train.estimate import ALONE, MOST, SHARE, RankLayout, TrainingNeeds
 
 pytestmark = pytest.mark.cli
 
@@ -143,8 +143,8 @@ def test_a_corpus_that_is_not_stored_is_refused(corpus):
 def test_ranks_are_on_nodes_that_have_their_cores(threads, cores, layout):
     """Red with: 126 cores on one node; more processors in a process than are busy."""
     needs = TrainingNeeds(10**7, 1000, 10**9, 100, 10**5, 100.0, {}, 0, 100.0, threads)
-    assert plan.RankLayout.of(needs, cores) == layout
-    assert plan.RankLayout.of(needs._replace(minibatch=400), cores).all_ranks == 1
+    assert RankLayout.of(needs, cores) == layout
+    assert RankLayout.of(needs._replace(minibatch=400), cores).all_ranks == 1
 
 
 def test_a_much_faster_minibatch_is_named(corpus, monkeypatch):
