@@ -1,12 +1,13 @@
 """Effects of columns: formulas, what words are sorted to, weightings, degrees of freedom."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas
 import pytest
 
-from pysgrld.effects import composition
+from pysgrld.effects import composition, latest_period
 from pysgrld.effects.answers import (
     EffectRequest,
     estimate_effects,
@@ -336,6 +337,36 @@ def test_pieces_of_a_long_document_are_sampled_together():
             assert known or effects.likeness is not None
     assert sure[True] <= 6  # of 120
     assert sure[False] >= 24
+
+
+def test_a_period_of_other_books_is_no_news(monkeypatch):
+    """Red with: chunks of a book as independent documents of a period (22 of 80 here)."""
+    rng, books, pieces = np.random.default_rng(12), 30, 20
+    phi, wholes = rng.dirichlet(np.full(60, 0.1), 8), np.repeat(np.arange(books), pieces)
+    sorting = WordAllocation.from_topics(phi, None, [phi])
+    monkeypatch.setattr(latest_period, "allocate_words", lambda *args: sorting)
+    monkeypatch.setattr(latest_period, "names_of", lambda *args: dict(enumerate("abcdefgh")))
+    results = SimpleNamespace(
+        fitted=SimpleNamespace(shown=lambda layer: np.arange(8)),
+        vocabulary=[f"w{i}" for i in range(60)],
+    )
+    changes = 0
+    for _ in range(10):
+        shares = np.repeat(rng.dirichlet(np.ones(8), books), pieces, axis=0)
+        documents = as_documents(np.array([rng.multinomial(50, share @ phi) for share in shares]))
+        corpus = SimpleNamespace(
+            take=documents.take, about=SimpleNamespace(wholes=lambda rows: wholes[rows])
+        )
+        news = latest_period._compare_topics_and_words(
+            results,
+            corpus,
+            np.arange(len(documents)),
+            wholes >= 20,
+            (None, None, None, None),
+            lambda *args: None,
+        )
+        changes += sum(topic.change != "steady" for topic in news.topics)
+    assert changes <= 6
 
 
 def test_a_column_of_whole_documents_is_warned_of():
