@@ -126,10 +126,10 @@ Examples:
 @plain(
     "--like",
     "none",
-    "documents most similar to the document with this id or value, by topic proportions; "
+    "documents most similar to the document with this id, title or value, by topic proportions; "
     "--documents sets their number [10]",
     parse=str,
-    metavar="ID|COLUMN=VALUE",
+    metavar="ID|TITLE|COLUMN=VALUE",
 )
 @plain("--word", "none", "topics in which this word is used", parse=str, metavar="WORD")
 @plain("--by", "none", "shares of topics in the groups of a column", parse=str, metavar="COLUMN")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.chain.exact import read_ess, read_refinement_plan, read_trace
+from pysgrld.chain.exact import ExactPlan, read_ess, read_refinement_plan, read_trace
 from pysgrld.core.arithmetic import median
 from pysgrld.core.draws import Draw
 from pysgrld.corpus import Corpus, CorpusOptions
@@ -56,8 +56,7 @@ if TYPE_CHECKING:
 #: Number of bytes at the end of ``metrics.jsonl`` that certainly include its whole last line.
 _END = 1 << 16
 #: `COHERENCE_DOCUMENTS`: maximum number of documents on which coherence is measured.
-#: `WEIGHT_DOCUMENTS`: maximum number of documents on which topic weights are measured. More
-#: documents would not change the digits shown.
+#: `WEIGHT_DOCUMENTS`: the same for topic weights. More would not change the digits shown.
 COHERENCE_DOCUMENTS, WEIGHT_DOCUMENTS = 100_000, 2_000
 
 
@@ -282,10 +281,15 @@ class Results(KeptSamples):
             return self.fitted.score.remark(last)
         return ""
 
+    @cached_property
+    def _unfinished_plan(self) -> ExactPlan | None:
+        """Plan of a Gibbs refinement that has stopped before its last sweep, otherwise None."""
+        plan = read_refinement_plan(self.checkpoint.arrays)
+        return None if plan is None or plan.sweep >= plan.sweeps else plan
+
     def progress_remark(self) -> str:
         """Return a remark if the Gibbs refinement has stopped before its last sweep, else ""."""
-        plan = read_refinement_plan(self.checkpoint.arrays)
-        if plan is None or plan.sweep >= plan.sweeps:
+        if (plan := self._unfinished_plan) is None:
             return ""
         return (
             f"{plan.sweep} of {plan.sweeps} Gibbs sweeps are done; repeat the 'sgmc train' command "
@@ -355,7 +359,7 @@ class Results(KeptSamples):
             self.fitted.faithful,
             noise,
             None if noise is None else math.sqrt(wider(noise)),
-            self.fitted.remedy,
+            f"sgmc train --resume {self.path}" if self._unfinished_plan else self.fitted.remedy,
             read_ess(self.checkpoint.arrays) if self.fitted.exact else {},
             stretch=None if self.population is None else median(self.population.width),
         )

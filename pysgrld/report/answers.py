@@ -258,9 +258,9 @@ def documents_like(results: Results, key: str, n: int, layer: int) -> SimilarDoc
     ----------
     results : Results
     key : str
-        Id of the document, or ``COLUMN=VALUE`` with a value that no other document has; or the id
-        of a text that was split into documents: then whole texts are compared, by the mean
-        proportions of their pieces.
+        Id or title of the document, or ``COLUMN=VALUE`` with a value that no other document has; or
+        the id or title of a text that was split into documents: then whole texts are compared, by
+        the mean proportions of their pieces.
     n : int
         Maximum number of documents to return.
     layer : int
@@ -271,7 +271,7 @@ def documents_like(results: Results, key: str, n: int, layer: int) -> SimilarDoc
     MissingInputError
         If the training corpus is missing.
     UsageError
-        If no document has the id or value, or several documents have it.
+        If no document has the id, title or value, or several documents have it.
     """
     corpus = _corpus(results)
     about, names = corpus.about, corpus.about.ids(np.arange(corpus.documents))
@@ -288,13 +288,18 @@ def documents_like(results: Results, key: str, n: int, layer: int) -> SimilarDoc
         names = [_PIECE.sub("", name) for name in names]
         chosen = [row for row, name in enumerate(names) if name == key]
         whole = bool(chosen)
+        if not chosen:  # Lists of documents show titles, so a title names a document, too.
+            own_titles = about.own_titles(np.arange(corpus.documents))
+            chosen = [row for row, title in enumerate(own_titles) if title == key]
+            if len(chosen) > 1 and len({names[row] for row in chosen}) == 1:
+                key, whole = names[chosen[0]], True
     if len(chosen) != 1 and not whole:
         number = f"{len(chosen)} training documents have" if chosen else "no training document has"
         advice = "'sgmc export' writes the ids of all documents"
         if not chosen and homes and not of_column:
             column = next(iter(homes))
             advice = f"column {column} has it: --like {shlex.quote(f'{column}={key}')}"
-        raise UsageError(f"--like {key[:60]!r}: {number} this id; {advice}")
+        raise UsageError(f"--like {key[:60]!r}: {number} this id or title; {advice}")
     rows = np.union1d(looked_at(corpus), chosen)
     loadings = DocumentTopics()
     read_documents(results, corpus, rows, layer, [loadings])

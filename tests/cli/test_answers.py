@@ -125,6 +125,27 @@ def test_texts_that_were_split_are_compared_as_wholes(tmp_path):
     assert sgmc("topics", "run", "--like", "0.txt#1", "--json").stdout != ""
 
 
+def test_documents_are_found_by_the_titles_that_lists_show(tmp_path):
+    """Red with: ids alone, which lists of titled documents do not show."""
+    sgmc = Sgmc(tmp_path, (SGMC,))
+    rows = ["id,title,text"]
+    for i, word in enumerate(("ship sea", "ship mast", "rose garden", "rose tulip")):
+        rows.append(f"d{i},Book {min(i, 2)},{f'{word} wind leaf. ' * 60}")
+    (tmp_path / "books.csv").write_text("\n".join(rows) + "\n")
+    split = ("--chunk", "100", "--iterations", "60", "--out")
+    sgmc(
+        "train", "books.csv", "-k", "2", "--id-field", "id", "--title-field", "title", *split, "run"
+    )
+    by_title, by_id = (
+        json.loads(sgmc("topics", "run", "--like", name, "--json").stdout)["documents"]
+        for name in ("Book 0", "d0")
+    )
+    assert by_title == by_id
+    assert "d0" not in [each["id"] for each in by_title]
+    refused = sgmc("topics", "run", "--like", "Book 2", code=2).stderr
+    assert "training documents have this id or title" in refused
+
+
 def test_documents_like_one_are_found_by_a_column_and_shown_with_text_and_topics(tmp_path):
     """Red with: row numbers as the only ids, taken without a word for the values of a column."""
     sgmc = Sgmc(tmp_path, (SGMC,))
@@ -148,7 +169,10 @@ def test_documents_like_one_are_found_by_a_column_and_shown_with_text_and_topics
         "1.0",
     )
     refused = sgmc("topics", "--like", "69", code=2).stderr
-    assert "no training document has this id; column ticket has it: --like ticket=69" in refused
+    assert (
+        "no training document has this id or title; column ticket has it: --like ticket=69"
+        in refused
+    )
     assert "20 training documents have" in sgmc("topics", "--like", "level=low", code=2).stderr
     assert "no training document has" in sgmc("topics", "--like", "ticket=5", code=2).stderr
     shown = sgmc("topics", "--like", "ticket=69", "--documents", "2").stdout

@@ -6,6 +6,7 @@ docs/choosing-a-sampler.md, "What the draws are of".
 import json
 import math
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from faults_runs import train_here, write_corpus
 from pysgrld import LDA
 from pysgrld.cli import main
 from pysgrld.errors import CheckpointError
+from pysgrld.reading import results
 from pysgrld.reading.intervals import Spread, bounds, interval
 from pysgrld.reading.results import Results
 
@@ -53,6 +55,17 @@ def test_noise_is_told_and_the_sampler_that_has_none(run):
     assert "1.4 times as wide as credible intervals" in found.remark()
     assert found.remedy == "--exact-sweeps 1000"
     assert found.remedy in found.remark()
+
+
+@pytest.mark.parametrize(("sweep", "is_unfinished"), [(5, True), (40, False)])
+def test_a_stopped_refinement_is_to_be_completed(run, monkeypatch, sweep, is_unfinished):
+    """Red with: advice to give --exact-sweeps 1000 for a refinement that was merely stopped."""
+    plan = SimpleNamespace(sweep=sweep, sweeps=40)
+    monkeypatch.setattr(results, "read_refinement_plan", lambda arrays: plan)
+    opened = Results(run(**DEFAULT), 1)
+    assert (opened.progress_remark() != "") is is_unfinished
+    wanted = f"sgmc train --resume {opened.path}" if is_unfinished else "--exact-sweeps 1000"
+    assert opened.spread().remedy == wanted
 
 
 @pytest.mark.parametrize(
