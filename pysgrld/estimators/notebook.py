@@ -14,8 +14,8 @@ from pysgrld.types import Array
 #: `_COLUMNS`: number of charts per row. The other numbers are in inches: width of a chart, height
 #: of a one-line title, height of each further line, and height per word.
 _COLUMNS, _WIDTH, _HEAD, _LINE, _WORD = 4, 2.9, 0.6, 0.17, 0.24
-#: `_LETTERS`: maximum number of characters of a word at a bar. `_TITLE`: maximum number of
-#: characters in a line of a title. `_COLOUR`: colour of bars (Okabe and Ito).
+#: `_LETTERS`: maximum number of characters in the label of a bar, which is a word. `_TITLE`:
+#: maximum number of characters in a line of a title. `_COLOUR`: colour of bars (Okabe and Ito).
 _LETTERS, _TITLE, _COLOUR = 18, 28, "#0072B2"
 
 
@@ -38,7 +38,7 @@ def picture(panels: Sequence[Panel], label: str) -> Any:
     label : str
         Name of the axis of the values.
     """
-    # The import is here because an import at the top of the module would make notebooks show
+    # Import pyplot here, because an import at the top of the module would make notebooks show
     # figures.
     from matplotlib import pyplot
 
@@ -94,7 +94,7 @@ def html(
     topics: Sequence[tuple[str, Sequence[tuple[str, float]]]],
     hidden: int,
 ) -> str:
-    """Return HTML that shows a model, without style sheets, in the colours of the page.
+    """Return HTML that describes a model; the page around the HTML sets the colours.
 
     Parameters
     ----------

@@ -342,7 +342,7 @@ class TopicModel(TopicTables, Transformer):
         # In partial_fit, the caller provides the minibatch, in which documents may be repeated.
         if batch is not None:
             self._word_counts = self._measures = self._score_error = None
-            if stage is not None:  # Draws of the refinement are of topics that training leaves.
+            if stage is not None:  # Discard the refinement's draws: topics now change.
                 self._samples = {}
         chain = posterior.chain
         chain.advance(batch)
@@ -481,7 +481,7 @@ class TopicModel(TopicTables, Transformer):
         return np.concatenate(shares)
 
     def _drawn_shares(self, X: Any, layer: int, draws: int) -> Floats:
-        """Return samples of the proportions of a layer's topics in documents, (S, n, K)."""
+        """Return S posterior draws of each document's topic proportions in a layer, (S, n, K)."""
         if not is_whole(draws, 1):
             raise UsageError(f"draws: wanted a number of draws, at least 1, found {draws!r}")
         layer_index, documents = self._at(layer), self._documents_like(X)

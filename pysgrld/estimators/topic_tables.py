@@ -125,7 +125,7 @@ class TopicTables(KeptModel):
             self._score_error = None if math.isnan(error) else error
 
     def _deviation(self, documents: Documents, ids: Int64s, of: int) -> list[float]:
-        """Estimate the standard deviation of topic shares between corpora, from some documents."""
+        """Estimate the standard deviation of topic shares between corpora, from part of one corpus."""
         shares = self._fitted().proportions(self._draw, documents, ids, 0)
         lengths = documents.lengths.astype(np.float64)
         total, squares = float(lengths.sum()), float((lengths**2).sum())
@@ -387,7 +387,7 @@ class TopicTables(KeptModel):
         return documents_frame
 
     def topics_over_time(self, X: Any, times: Any) -> pandas.DataFrame:
-        """Return a pandas DataFrame of the shares of topics along dates or numbers.
+        """Return a pandas DataFrame of the topics' shares at each date or number in ``times``.
 
         It is the answer of ``sgmc topics --along``.
 
@@ -446,7 +446,7 @@ class TopicTables(KeptModel):
         return times_frame
 
     def _enough_draws(self) -> list[int]:
-        """Return iterations of samples for drawing documents, or [] if they are too few."""
+        """Return the iterations of the stored samples for intervals, or [] if samples are too few."""
         steps = self._fitted().choose_samples(list(self._samples), DRAWS)
         return steps if len(steps) >= ENOUGH else []
 
@@ -518,13 +518,13 @@ class TopicTables(KeptModel):
 
 
 def _index_of(X: Any) -> Any:
-    """Return the index of a pandas object; None for other data (a list has a method of this name)."""
+    """Return the index of a pandas object, or None for other data."""
     index = getattr(X, "index", None)
-    return None if callable(index) else index
+    return None if callable(index) else index  # A list has a method with this name.
 
 
 def _ordered(times: list[Any], module: Any) -> tuple[Column, list[Any]]:
-    """Convert times to ISO dates or numbers; return their kind of column, and the converted times.
+    """Return a `Column` for times, and the times converted to ISO dates or numbers.
 
     Missing times are None.
 

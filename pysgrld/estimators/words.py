@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: Maximum number of bytes of a text.
 LONGEST = 2**31 - 1
-#: Name of a column that has no name; columns are counted from 1.
+#: Default name of a column whose word is unknown; the number of the first column is 1.
 UNNAMED = "word{}"
 
 
@@ -240,7 +240,7 @@ def known_documents(
 
 
 def unknown_documents(x: Any, documents: Documents, vocabulary: Iterable[str]) -> str:
-    """Return a warning about documents without any word of the model, or "" if all have one.
+    """Return a warning about documents without any word of the model, or "" without such documents.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ PERPLEXITY = Score("perplexity", "perplexity", 1, whole=False)
 
 
 def visits(held_out: HeldOut | None, sweeps: int = FURTHER_SWEEPS) -> int:
-    """Return the number of token updates in one score, a measure of the score's cost.
+    """Return the number of token updates that one held-out score takes, as a measure of its cost.
 
     Parameters
     ----------
@@ -143,11 +143,11 @@ class Completion(Scorer):
         return self.score(log(q[self.held_out.held_out.indices]))
 
     def shares(self, layer: int = 0) -> Doubles:
-        """Return each topic's share of the observed tokens in the last draw of a layer, (K,)."""
+        """Return each topic's share of the observed tokens, in a layer's last draw, (K,)."""
         return self._reader.shares(layer)
 
     def metrics(self) -> dict[str, float]:
-        """Return additional scores of the samples so far, if the model's reader has any."""
+        """Return additional scores of the samples so far, if the model has such scores."""
         return self._reader.metrics(self._scored) if self.samples else {}
 
     def arrays(self) -> dict[str, Array]:

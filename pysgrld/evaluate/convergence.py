@@ -136,7 +136,7 @@ def _normal_scores(draws: Doubles) -> Doubles:
     ends = np.ones(flat.shape, bool)
     ends[:-1] = new[1:]
     last = np.minimum.accumulate(np.where(ends, place, size)[::-1], axis=0)[::-1]
-    # Twice a mean rank (from 1) is a whole number, so a table can hold all quantiles.
+    # Twice a mean rank is a whole number, which is an index in a table of normal quantiles.
     quantile = NormalDist().inv_cdf
     table = np.array(
         [

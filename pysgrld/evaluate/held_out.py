@@ -112,7 +112,7 @@ def pair_parts(observed: Documents, held_out: Documents) -> HeldOut:
 
 
 def hold_out_whole(documents: Documents, doc_ids: Int64s) -> HeldOut:
-    """Hold out whole documents and observe nothing; empty documents are dropped and counted.
+    """Hold out all tokens of each document; empty documents are dropped and counted.
 
     Parameters
     ----------

@@ -10,10 +10,11 @@ import numpy as np
 
 from pysgrld.types import Array, Doubles, Floats, Int64s
 
-#: Minimum overlap (probability in common) with which topics of two chains count as the same.
+#: Topics of two chains count as the same topic if their overlap (the probability that they have in
+#: common) is at least this number.
 SAME = 0.7
-#: Minimum correlation of two topics' proportions in the same documents with which the topics count
-#: as the same. Topics with an overlap of 0.5 to 0.6 have a correlation of 0.76 on average.
+#: Two topics count as the same topic if their proportions in the same documents have at least this
+#: correlation. Topics with an overlap of 0.5 to 0.6 have a correlation of 0.76 on average.
 CORRELATED = 0.7
 
 
@@ -174,7 +175,7 @@ class Matched(NamedTuple):
 
     @property
     def found(self) -> Int64s:
-        """Number of chains that have each topic of the first chain, (K,), at least 1."""
+        """For each topic of the first chain, number of chains that have the topic, (K,), at least 1."""
         number: Int64s = self.has.sum(axis=0)
         return number
 
@@ -214,7 +215,7 @@ def finders(common: Doubles) -> list[int]:
     alike = (common >= SAME).tolist()
 
     def together(chains: Sequence[int]) -> list[int]:
-        # Find the largest set of chains in which all pairs are similar.
+        # Find the largest set of chains in which every two counterparts are similar.
         most: list[int] = []
         for i, chain in enumerate(chains):
             if len(chains) - i <= len(most):

@@ -18,7 +18,7 @@ from pysgrld.types import Array, Documents, Doubles, Floats, HeldOutCounts, Int3
 FRESH_SWEEPS = 50
 #: Number of sweeps of a chain that continues from the previous posterior sample; results are
 #: averaged over the second half. Few sweeps are enough, because the topics have changed little.
-#: With this number, starting and ending the sampling takes half of the time.
+#: With this number, half of the time is for work before and after the sweeps.
 FURTHER_SWEEPS = 4
 #: Number of sweeps before the first draw of a document's topics. Only the last state is kept, so
 #: half of `FRESH_SWEEPS` is enough.
@@ -31,8 +31,8 @@ NEXT_DRAW_SWEEPS = 12
 #: for blocks of topics. `_BITS`: number of bits of a document's id in one stream; documents with
 #: greater ids use further streams.
 _STREAM, _BITS = 1 << 10, 31
-#: Counts and the differences between Dirichlet parameters are multiplied by this factor, so that
-#: their sums can be stored as whole numbers.
+#: If Dirichlet parameters differ between topics, token counts and the parameters' differences from
+#: their minimum are multiplied by this factor, so that sums of both can be stored as whole numbers.
 _FINE = 1 << 32
 #: A layer's number is shifted by this number of bits and added to a document's id, so that the
 #: random numbers of tokens differ from the random numbers of the document.
@@ -48,8 +48,8 @@ class VisitPurpose(Enum):
     sweeps; `held_out_sweeps` has the numbers for Gibbs samplers.
     """
 
-    #: The chains of documents continue from the previous visit, and sweeps are averaged for the
-    #: running average.
+    #: The chains of documents continue from the previous visit, and the mean over sweeps is added
+    #: to the running average.
     CONTINUE = "continue"
     #: The chains of documents continue from the previous visit, and their last state is a draw of
     #: the documents' topics.
@@ -211,7 +211,7 @@ class Reader(ABC):
         return {}
 
     def restore(self, arrays: Mapping[str, Array], prefix: str) -> None:
-        """Restore the state that `arrays` returned; messages put ``prefix`` before array names.
+        """Restore the state that `arrays` returned; error messages put ``prefix`` before array names.
 
         Raises
         ------

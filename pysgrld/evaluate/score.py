@@ -24,8 +24,8 @@ from pysgrld.types import Array, Doubles, Int32s, Int64s, Key
 #: Topics and word counts predict equally well if their perplexities differ by less than this
 #: fraction.
 EVEN = 0.005
-#: Maximum relative standard error of a perplexity for a judgement of topics; above this number, too
-#: few documents are held out.
+#: If the relative standard error of a perplexity exceeds this number, too few documents are held
+#: out for a remark on the topics.
 _ROUGH = 0.1
 
 
@@ -296,11 +296,11 @@ class Scorer(ABC):
         """Return the relative reduction of perplexity from one score to another, 1 - now / before."""
         if self.units is None:
             return 1.0 - now / before
-        # The limit prevents an overflow if a checkpoint has a forged average.
+        # Limit the exponent, because a forged average in a checkpoint could cause an overflow.
         return -math.expm1(min((now - before) * len(self.held_out.held_out) / self.units, 700.0))
 
     def metrics(self) -> dict[str, float]:
-        """Return additional scores of the samples so far, by keys of `Score.further`."""
+        """Return additional scores of the samples so far, with the keys that `Score.further` lists."""
         return {}
 
     def shares(self, layer: int) -> Doubles | None:

@@ -65,7 +65,7 @@ _PARTS = "a folder with docword.NAME.train.txt(.gz), docword.NAME.test.txt(.gz) 
 EXPERIMENTS: dict[str, Experiment] = {
     "dlda-table1": Experiment(
         "dlda_curves:table1",
-        "perplexity of deep LDA on 20News: four samplers, one to three layers, and ours",
+        "perplexity of deep LDA on 20News: four samplers and sgmc's, one to three layers",
         f"{_DLDA}, Table 1 and Figure 1 (a)",
         "Gibbs over the whole corpus has the lowest perplexity and improves with every layer. "
         "TLASGR is within a few points of Gibbs, TLFSGR is slightly worse, and SGRLD is worst.",
@@ -95,8 +95,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         "dlda_mnist:run",
         "what three layers learn of handwritten digits: TLFSGR and TLASGR",
         f"{_DLDA}, Figure 3",
-        "With TLASGR, whose steps adapt to each layer, the atoms of all layers are meaningful "
-        "after one epoch. With TLFSGR, the atoms of layers 2 and 3 have hardly moved.",
+        "With TLASGR, whose steps adapt to each layer, the topics of all layers are meaningful "
+        "after one epoch. With TLFSGR, the topics of layers 2 and 3 have hardly moved.",
         "a folder with train-images-idx3-ubyte or train-images-idx3-ubyte.gz",
     ),
     "sgrld-fig1": Experiment(
@@ -132,14 +132,14 @@ EXPERIMENTS: dict[str, Experiment] = {
     ),
     "scir-bias": Experiment(
         "scir_bias:run",
-        "bias of SGRLD against its step on gamma targets, next to SCIR's zero",
+        "bias of SGRLD and SCIR on gamma targets, by step size",
         f"{_SCIR}, proposition 1.1 and corollary 3.2",
         "The bias of SGRLD is O(h), and relatively large where a component is sparse; SCIR has none "
         "for any step.",
     ),
     "scir-lda": Experiment(
         "lda_curves:scir_lda",
-        "Wikipedia online: SCIR and SGRLD, as published and with one prior",
+        "Wikipedia online: SCIR and SGRLD, with the published priors and with equal priors",
         f"{_SCIR}, Figure 3 (a)",
         "SCIR still improves when SGRLD begins to converge.",
         _PARTS,

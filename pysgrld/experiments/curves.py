@@ -291,7 +291,7 @@ def train_rows(
 
 
 def cost(row: CurveTask) -> float:
-    """Return the estimated cost of a run, in sweeps of a document over one layer.
+    """Return the estimated cost of a run; the unit is a sweep over one layer of a document.
 
     The cost of a run that ends after a given time is this time, because such runs are compared only
     with each other.
@@ -385,7 +385,7 @@ def draw(
     title: str,
     by_documents: bool,
 ) -> Path:
-    """Draw perplexity over training time or documents; each panel shows the runs of one title."""
+    """Draw perplexity over training time or documents; runs with equal panel titles share a panel."""
     from matplotlib.lines import Line2D
     from matplotlib.ticker import StrMethodFormatter
 

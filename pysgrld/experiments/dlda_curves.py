@@ -167,7 +167,7 @@ def _run(
 ) -> Report:
     names = select_names(
         column.names, setting.rows
-    )  # Refuse unknown names before reading the data.
+    )  # Refuse unknown row names before reading the data.
     data = read_all()
     seeds = range(setting.seed, setting.seed + setting.seeds)
     tasks = [task(name, seed, data, setting, column) for seed in seeds for name in names]
@@ -319,7 +319,10 @@ def rows(
 
 
 def score(point: CurvePoint) -> float:
-    """Return the perplexity weighted by rates if the model has rates, otherwise the perplexity."""
+    """Return the rate-weighted perplexity of a point if known, otherwise its perplexity.
+
+    The rate-weighted perplexity of deep LDA weights each sample by its total Poisson rate.
+    """
     return point.perplexity if math.isnan(point.further) else point.further
 
 
@@ -499,7 +502,7 @@ def record(work: RatesTask, share: Callable[[float], None]) -> Doubles:
             share(chain.step / work.iterations)
             if chain.step < 20 or chain.step % (chain.step // 20) == 0:
                 arrays = chain.arrays()
-                # The arrays contain M_k, whose unit is a token of the corpus.
+                # M_k is the scale of topic k, in tokens of the corpus.
                 scales = [arrays[f"{name}.m"] for name in names]
                 means = [h * float(np.mean(1.0 / m)) for m in scales]
                 steps.append([float(chain.step), *means, *(h / float(m.mean()) for m in scales)])

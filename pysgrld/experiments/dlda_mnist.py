@@ -1,4 +1,4 @@
-"""Topics of three layers learned from MNIST images: Figure 3 of Cong et al. (2017) on deep LDA.
+"""Topics of three layers learned from MNIST images (Cong et al. 2017, Figure 3).
 
 The model is a Poisson randomized gamma belief network of 128, 64 and 32 topics over 784 pixels. It
 trains for one epoch of minibatches of 200 images, with the constants of the authors' code
@@ -292,7 +292,7 @@ def draw(path: Path, layer: int, sheets: dict[str, Atoms], images: Images, batch
         axes.set_title(algo.upper(), fontsize=10)
     product = "".join(f"Φ{'₁₂₃'[i]}" for i in range(layer + 1))
     figure.suptitle(
-        f"MNIST, layer {layer + 1}: {k} atoms {product}, {batches} minibatches,\nthe most used first",
+        f"MNIST, layer {layer + 1}: {k} topics {product}, {batches} minibatches,\nlargest share first",
         fontsize=10,
     )
     return write_png(path, figure, dpi=130)

@@ -155,7 +155,7 @@ def floor(mass: Doubles, trials: int) -> float:
 
 
 def work(task: TrialsTask, share: Callable[[float], None]) -> Int64s:
-    """Run the trials of a task from equal probabilities, and return the counts of `histograms`."""
+    """Run the trials of a task from equal probabilities, and return the result of `histograms`."""
     start = np.full(len(COUNTS), 1.0 / len(COUNTS))
     rows = start_rows(len(COUNTS), task.trials, start, task.seed, ALPHA)
     return histograms(task, rows, share)

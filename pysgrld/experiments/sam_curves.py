@@ -192,7 +192,7 @@ def order(scores: Mapping[str, float], how: str) -> list[str]:
 
 
 def draw(path: Path, rows: Sequence[TrainingRow], curves: Sequence[Curve], title: str) -> Path:
-    """Draw two scores of each run over training time; runs of one title share a column of panels."""
+    """Draw two scores of each run over time; runs with equal panel titles share a column."""
     from matplotlib.lines import Line2D
     from matplotlib.ticker import StrMethodFormatter
 
@@ -219,7 +219,7 @@ def draw(path: Path, rows: Sequence[TrainingRow], curves: Sequence[Curve], title
             for row in (row for row in rows if row.panel == panel):
                 name = row.name.removesuffix("-2016")
                 for curve in (c for c in curves if c.name == row.name and c.points):
-                    # Some points lack this score, because current topics have only the first score.
+                    # A sampler's points before its first sample lack the importance-sampling score.
                     points = [p for p in curve.points if not math.isnan(value(p))]
                     seen += map(value, points)
                     if index:

@@ -282,7 +282,7 @@ def draw(
         ylabel="relative bias of the mean, E[g] / a - 1",
         title="SGRLD: slopes tend to a",
     )
-    zero.set(ylim=(-0.4, 3), title="SCIR: none (two standard errors; colours as on the left)")
+    zero.set(ylim=(-0.4, 3), title="SCIR: no bias (two standard errors; colours as on the left)")
     for axes in (slopes, zero):
         axes.set(xscale="log", xlabel="step size h")
         axes.set_xticks(steps, [f"{h:g}" for h in steps])
@@ -291,7 +291,7 @@ def draw(
     slopes.legend(frameon=False, fontsize=9, loc="lower left")
     zero.legend(frameon=False, loc="upper left")
     figure.suptitle(
-        "Bias of the step size on Gamma(a)"
+        "Bias by step size for the target Gamma(a)"
         + (", few steps" if quick else "")
         + " (Baker et al. 2018, proposition 1.1, corollary 3.2)"
     )

@@ -37,8 +37,8 @@ from pysgrld.types import Doubles, Int64s, Key
 
 D, OBSERVATIONS, ALPHA = 10, 1000, 0.1
 SPARSE = (800, 100, 100, 0, 0, 0, 0, 0, 0, 0)
-#: `CHAINS`: number of chains of each setting. `KEPT`, `QUICK_KEPT`: number of burn-in iterations,
-#: and equally of samples, in a full run and in a quick run.
+#: `CHAINS`: number of chains of each setting. `KEPT`, `QUICK_KEPT`: number of samples in a full run
+#: and in a quick run; the number of burn-in iterations is the same.
 CHAINS, KEPT, QUICK_KEPT = 5, 1000, 50
 MINIBATCHES, QUICK_MINIBATCHES = (1, 10, 50, 100, 500), (10, 500)
 #: `COMPONENT`: index of the component whose samples the figure shows. `SHOWN_MINIBATCH`: minibatch

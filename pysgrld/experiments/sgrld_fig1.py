@@ -1,4 +1,4 @@
-"""Comparison of Langevin samplers: Figure 1 of Patterson and Teh (2013) on SGRLD.
+"""Comparison of Langevin samplers, as in Figure 1 of Patterson and Teh (2013) on SGRLD.
 
 The posterior has ten categories, counts 90, 5, 5 and seven times 0, and prior .1. Each run has
 110,000 iterations. The first 10,000 are burn-in, and of the rest every 100th state is a sample. The
@@ -123,7 +123,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     for name, of_algo in outcomes.items():
         for eps, outcome in zip(STEPS, of_algo, strict=True):
             line = (name, eps, *outcome)
-            # The last value is missing for this sampler, because it does not use g.
+            # RN-LD has no unnormalised variables g, and so no sum of g in the last column.
             rows.append((*line[:-1], None) if name == "rn-ld" else line)
     files = [
         write_csv(setting.out / "ess.csv", HEAD, rows),

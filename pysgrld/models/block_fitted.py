@@ -46,8 +46,8 @@ class BlockFitted(Fitted):
         #: For each block that is a learned prior: its name, and the name of the block with this
         #: prior.
         self.priors = {b.name: blocks[0].name for b in blocks if b.name == ETA_BLOCK}
-        # If the noise has the same size for all words, the probabilities of a topic's unused words
-        # change slowly.
+        # Without steps relative to a word's count, the probabilities of a topic's unused words change
+        # slowly.
         self.slow_tails = not self.sampler.relative
         self.layers = tuple(b.shape[1] for b in blocks if b.geometry == self.sampler.geometry)
         self.depth = len(self.layers)
@@ -72,7 +72,7 @@ class BlockFitted(Fitted):
 
     @cached_property
     def population(self) -> PopulationDraws | None:
-        """Transformation that widens stored draws to the variation of topics between corpora.
+        """Transformation that adds the variation of topics between corpora to stored draws.
 
         The value is None if no chain continued on resampled documents.
 
@@ -87,7 +87,7 @@ class BlockFitted(Fitted):
         return population_draws(self.record.arrays, options.seed, options.chain)
 
     def widen_sample(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Spread a stored sample by the variance of topics between corpora, if this variance is known."""
+        """Add variation of topics between corpora to a stored sample, if `population` is not None."""
         if self.population is None:
             return sample
         name = self.blocks[0].name
@@ -188,7 +188,7 @@ class BlockFitted(Fitted):
         }
 
     def sample_to_draw(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Convert a stored sample to a draw, with the topics of the given words or of all words."""
+        """Convert a stored sample to a draw whose topics have the given words, by default all words."""
         if words is not None:
             name = self.blocks[0].name
             sample = dict(sample) | {name: sample[name][:, words]}
@@ -225,7 +225,7 @@ class BlockFitted(Fitted):
 
     @property
     def rate(self) -> float:
-        """Mean-reversion rate of an average topic, by which the step size is multiplied."""
+        """Mean-reversion rate of an average topic, which `noise` multiplies by the step size."""
         return float(self.blocks[0].settings.average_rate(self.blocks[0], self.record.tokens))
 
     def contraction(self, shares: Doubles) -> tuple[float, ...]:

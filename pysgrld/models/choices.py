@@ -102,7 +102,7 @@ class Choices:
         return CorpusOptions.from_values(self.of_reading).keeping(column and column[0])
 
     def options_for_new_documents(self, recorded: Mapping[str, Any]) -> CorpusOptions:
-        """Update a corpus's recorded reading options with these options, to read new documents."""
+        """Return a corpus's recorded reading options, updated by the options that the user has chosen."""
         return CorpusOptions.over(recorded, self.of_reading)
 
     @property

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pysgrld.options.option import Facts, Option
 from pysgrld.options.parse import integer
 
-#: Maximum memory in bytes with which exact chains follow training by default.
+#: By default, a Gibbs refinement follows training if its chains need at most this number of bytes.
 EXACT_BYTES = 2 << 30
 
 EXACT_SWEEPS = Option(

@@ -29,7 +29,7 @@ from pysgrld.types import Array, Block, Doubles, Int32s, Int64s, Key, Minibatch
 WORDS, DOCUMENTS = 10, 100
 #: Maximum number of values in the topic rows that are read together.
 _CELLS = 2**22
-#: Number of bits by which a chain's number is shifted in the iteration number of a random key.
+#: Bit of a random key's iteration number at which the number of the chain begins.
 _NUMBER = 56
 
 
@@ -219,7 +219,7 @@ class ExactTokens(ExactChain):
         return twin
 
     def arrays(self) -> dict[str, Array]:
-        """Return the topics of all tokens, in the smallest integer type, and arrays of blocks."""
+        """Return the topics of all tokens, in the smallest integer type, and the states of blocks."""
         assert self._tokens.z is not None
         arrays = super().arrays()
         left_out = f"{self.topics.name}." if self.follow else "z"

@@ -179,14 +179,14 @@ class Fitted(ABC):
 
     @cached_property
     def population(self) -> PopulationDraws | None:
-        """Transformation that widens stored draws to the variation of topics between corpora.
+        """Transformation that adds the variation of topics between corpora to stored draws.
 
         The value is None if no chain continued on resampled documents.
         """
         return None
 
     def widen_sample(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Widen a stored sample to the variation of topics between corpora, if it is known."""
+        """Add variation of topics between corpora to a stored sample, if `population` is not None."""
         del step
         return sample
 
@@ -250,7 +250,7 @@ class Fitted(ABC):
 
     @abstractmethod
     def sample_to_draw(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Convert a stored sample to a draw, with the topics of the given words or of all words."""
+        """Convert a stored sample to a draw whose topics have the given words, by default all words."""
 
     @abstractmethod
     def topics_of_sample(self, sample: Mapping[str, Array], layer: int) -> Floats:
@@ -311,7 +311,7 @@ class Fitted(ABC):
     def document_draws(
         self, samples: Samples, documents: Documents, ids: Int64s, layer: int
     ) -> Iterator[DocumentDraw]:
-        """Draw documents' proportions and token counts of a layer's topics, once for each sample.
+        """Yield a draw of documents' proportions and token counts by topic, for each sample of topics.
 
         A document's draws depend on its counts, its id and the samples, not on other documents.
 
@@ -473,7 +473,7 @@ class Fitted(ABC):
 
     @property
     def rate(self) -> float:
-        """Mean-reversion rate of an average topic, by which the step size is multiplied."""
+        """Mean-reversion rate of an average topic, which `noise` multiplies by the step size."""
         return 1.0
 
     def step_size(self, step: int) -> float:

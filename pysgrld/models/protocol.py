@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 #: Type of a model's class of resolved options.
 R = TypeVar("R", bound=Resolved)
 
-#: Published settings of a paper, which are used as defaults. Settings under "algos" apply to only
-#: one of the paper's algorithms.
+#: Published settings of a paper, by option name; they are used as defaults. The key "algos" has
+#: the settings of each of the paper's samplers, by the name of the sampler.
 Preset = Mapping[str, Any]
 
 

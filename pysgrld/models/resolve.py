@@ -100,8 +100,8 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
     chosen_settings = {name: value[name] for name in sampler.options}
     settings = sampler.resolve(chosen_settings, usual)
     if chosen and model.steps_all and sampler.draws and not (whole or settings.has_lazy_rows):
-        # Take a minibatch that is large enough for sampling to take as long as the update of all
-        # elements of the topic matrix, at the same step size.
+        # Enlarge the minibatch until sampling its tokens takes as long as updating all elements of
+        # the topic matrix. The step size stays that of the usual minibatch.
         document_time = max(1.0, facts.tokens / d) * value["sweeps"] * TRAINING.visit(k)
         enough_documents = math.ceil(k * facts.words * TRAINING.cell / document_time)
         value["minibatch"] = max(usual.minibatch, min(enough_documents, -(-d // 4)))
@@ -121,15 +121,15 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
         usual = usual._replace(warm_up=value["warm-up"])
         value["step-size"] = sampler.default_step(usual, settings)
     if value["sample-every"] in (None, "auto"):
-        # If documents are scored whole, the update of an element of the topic matrix costs much
-        # more in an iteration than in a sample.
+        # If documents are scored whole, leave out the elements of the topic matrix: updating an
+        # element in an iteration costs much more than adding it to a sample.
         cells = 0 if model.score.whole else k * facts.rows
         tokens = facts.tokens * value["minibatch"] / d
         # If rows are lazy, a step updates only the words of its minibatch.
         read = min(tokens, facts.words / 2)
         stepped = TOUCHED * k * read if settings.has_lazy_rows else cells
         sample = Work(facts.score_visits, cells)
-        # If the sampler does not draw, documents have no Gibbs chains that could continue.
+        # In a variational approximation, documents have no Gibbs chains that could continue.
         if not sampler.draws:
             sample = Work(AFRESH * facts.score_visits, 0)
         training = Work(tokens * value["sweeps"], stepped)
@@ -182,7 +182,7 @@ TOUCHED = 2
 
 
 class UnitTimes(NamedTuple):
-    """Nanoseconds to sample a token, per topic, and to update an element of the topic matrix.
+    """Nanoseconds per topic to sample a token, and nanoseconds to update an element of the topics.
 
     Attributes
     ----------
@@ -232,7 +232,7 @@ def sample_spacing(sample: Work, iteration: Work, topics: int, least: int) -> in
     least : int
         Minimum spacing, used if a sample costs nothing.
     """
-    taken, between = (  # These are nanoseconds on one thread.
+    taken, between = (  # Both times are in nanoseconds on one thread.
         max(1.0, work.visits * unit.visit(topics) + work.cells * unit.cell)
         for work, unit in ((sample, SAMPLE), (iteration, TRAINING))
     )

@@ -61,9 +61,9 @@ STATE = COMMON | dict.fromkeys(
 #: Name of the topics over words in a sample.
 PHI = "phi"
 #: Names of the arrays of a sample that is stored as counts. Each array is a matrix of one row.
-#: `CELLS` has the number of topics that have each word; `TOPICS`, these topics, word by word;
-#: `TOKENS`, the number of tokens of the word in each of these topics; `STEP`, the step of the
-#: random key, as its lower and its upper 32 bits. The first three arrays are packed.
+#: `CELLS`: for each word, the number of topics in which the word has tokens. `TOPICS`: these topics,
+#: word by word. `TOKENS`: the number of tokens of the word in each of these topics. `STEP`: the step
+#: of the random key, as its lower and its upper 32 bits. The first three arrays are packed.
 CELLS, TOPICS, TOKENS, STEP = "phi.cells", "phi.topics", "phi.tokens", "phi.step"
 #: Rules for the arrays of a sample that is stored as counts.
 COUNTED = dict.fromkeys((CELLS, TOPICS, TOKENS, STEP), _COUNT) | {
@@ -81,8 +81,8 @@ WORDS = 256
 #: probabilities, the most probable word first.
 TOP_WORDS = {"words": _COUNT, "phi": _SHARE}
 
-#: The search for a topic's top words begins with the words above this fraction of the smallest
-#: probability among the last topic's top words.
+#: The search for a topic's top words begins with the words whose probability is at least a guess. The
+#: guess is this fraction of the smallest probability among the previous topic's top words.
 _ABOVE = 0.5
 
 
@@ -254,7 +254,7 @@ def top_word_sample(phi: Floats) -> dict[str, Array]:
     words = np.empty((k, n), np.uint32)
     least = 0.0
     for row, values in enumerate(phi):
-        # Sort only the values from the guess ``least`` on, if these values are enough.
+        # If at least n values are not below the guess ``least``, sort only these values.
         places = np.flatnonzero(values >= least)
         if len(places) < n:
             places = np.flatnonzero(values >= np.partition(values, v - n)[-n])
@@ -264,7 +264,7 @@ def top_word_sample(phi: Floats) -> dict[str, Array]:
 
 
 def look_up_words(sample: Mapping[str, Array], words: Array) -> tuple[Floats, Array]:
-    """Look up the probabilities of each topic's given words in a top-word sample.
+    """Look up the probabilities of ``words`` in the topics of a top-word sample.
 
     Parameters
     ----------

@@ -9,17 +9,16 @@ from typing import Any
 
 from pysgrld.options.priors import STARTS, lowest_eta
 
-#: `MOST_TOKENS`, `MOST_CELLS`: maximum number of tokens, and of elements of the topic matrix, with
-#: which short chains run before training. A larger corpus does not need short chains, and larger
-#: topics would take too much memory. `MOST_CLUSTERED`: maximum number of topics of all short chains
-#: together.
+#: Short chains run before training if the corpus has at most `MOST_TOKENS` tokens and the topic matrix
+#: at most `MOST_CELLS` elements. A larger corpus does not need short chains, and a larger matrix would
+#: take too much memory. `MOST_CLUSTERED`: maximum number of topics of all short chains together.
 MOST_TOKENS, MOST_CELLS, MOST_CLUSTERED = 2_000_000, 1_000_000, 4096
 #: Minimum number of short chains for which clusters of topics are better than random topics.
 FEWEST = 2
 #: Maximum time of short chains, as a fraction of an expected run. `RUN_VISITS` is the expected time
 #: of a run in token visits per training token; a token visit is the sampling of one token in
-#: training. The expected time includes four refinement chains of 400 sweeps, with 2.5 times the
-#: time per token, and half as much time again for training, scores, stored draws and replicates.
+#: training. The refinement has four chains of 400 sweeps and takes 2.5 visits per token and sweep,
+#: together 4000. Training, scores, stored draws and replicates take half of this time, 2000.
 PART_OF_RUN, RUN_VISITS = 0.1, 6000
 #: Time to update and average one element of a short chain's topic matrix, in token visits.
 CELL = 0.4

@@ -90,7 +90,7 @@ def _train(
     everything = np.arange(corpus.documents)
     words = minibatch_words(corpus, everything)
     facts = Facts(corpus.documents, corpus.words, corpus.tokens, 0, words)
-    # The warm-up is short, because the sampler after it is to be timed.
+    # The warm-up is short, because only the iterations after the warm-up are timed.
     resolved = resolve({"algo": algo, "topics": topics}, facts).options
     options = replace(resolved, warm_up=1 if quick else 10)
     stream = Epochs.of(options, corpus, everything)

@@ -258,7 +258,7 @@ def _walks(algo: str, k: int, words: int, slices: int, touched: int, repeats: in
 
 
 def _counts(k: int, v: int, touched: int, seed: int = 0) -> Counts:
-    """Draw counts of `touched` words; one count in ten is not zero, as in real topics."""
+    """Draw counts of ``touched`` random words; one count in ten is not zero, as in real topics."""
     rng = np.random.default_rng(seed)
     counts = np.zeros((touched, padded_width(k)), np.int64)
     values = (rng.random((touched, k)) < 0.1) * rng.gamma(0.5, 40.0, (touched, k))

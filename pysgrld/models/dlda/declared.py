@@ -93,7 +93,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
             "E1,F1", "1,1", "gibbs: Gamma prior (shape, rate) of GAMMA0", (1.0, 1.0)
         ),
         "r-rate-prior": _pair("E2,F2", "1,1", "gibbs: Gamma prior (shape, rate) of C0", (1.0, 1.0)),
-        "scale-weight": SCALE_WEIGHT,  # This option is used by the steps of gamma shapes.
+        "scale-weight": SCALE_WEIGHT,  # The steps of the gamma shapes r use this option.
     }
     shows: ClassVar[Mapping[str, str]] = {
         "topics": "100",

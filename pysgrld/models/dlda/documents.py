@@ -22,8 +22,8 @@ from pysgrld.samplers.shapes import ShapesSettings
 from pysgrld.samplers.state import Counts
 from pysgrld.types import UNIT, Array, Block, Documents, Doubles, Key, Minibatch, Schedule
 
-#: Number of first sweeps in which p and c keep their initial values, in the authors' published
-#: settings.
+#: In the authors' published settings, number of sweeps at the start of a visit in which a document's
+#: variables p and c keep their initial values.
 HELD = 9
 
 

@@ -59,8 +59,8 @@ class DeepReader(Reader):
     threads : int
     """
 
-    #: Number of sweeps for the proportions of a new document, which are averaged over the second
-    #: half.
+    #: Number of sweeps over a new document; proportions are averaged over the second half of the
+    #: sweeps.
     NEW: ClassVar[int] = 200
 
     def __init__(

@@ -78,7 +78,7 @@ class MixtureFitted(Fitted):
 
     @cached_property
     def layers(self) -> tuple[int, ...]:
-        """Tuple with the number of components, up to the last component with documents."""
+        """Tuple of one number: the number of components up to the last one with documents."""
         return (self.mixture.components,)
 
     @cached_property
@@ -92,7 +92,7 @@ class MixtureFitted(Fitted):
         return {"phi": (components, self.record.words), "w": (1, components + 1)}
 
     def sample_to_draw(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Convert a stored sample to a draw, with the given words or with all words."""
+        """Convert a stored sample to a draw whose components have the given words, by default all."""
         phi = sample["phi"] if words is None else sample["phi"][:, words]
         return {"phi": phi.T, "w": sample["w"][0]}
 

@@ -38,8 +38,8 @@ from pysgrld.types import Array, Documents, Doubles, Int32s, Int64s, Key
 
 #: Number of new components that are drawn at a time.
 CHUNK = 16
-#: Numbers of random streams. An iteration draws log-gamma variates from a stream for each of sticks,
-#: components, the concentration c, a Beta variate, and new components.
+#: Numbers of the streams of log-gamma variates in an iteration: for sticks, components, the
+#: concentration c, the Beta variate in the draw of c, and new components.
 _STICKS, _COMPONENTS, _CONCENTRATION, _BETA, _FRESH = 1, 2, 3, 4, 8
 #: Entity (part of the random key) of the uniform that chooses between the two gamma distributions
 #: of c.
@@ -119,13 +119,12 @@ class Mixture:
     ) -> None:
         self.doc_ids, self.words, self.settings = doc_ids, words, settings
         self.seed, self.chain, self.threads = seed, chain, threads
-        # If components have no order, the weights are Dirichlet(m_1, ..., m_k, c), with sticks v_j
-        # ~ Beta(m_j, c + ...). The draw of c given the number of components (Escobar and West) is
-        # then exact. If components are ordered by their sticks, v_j ~ Beta(1 + m_j, c + ...). The
-        # allocations then have more information on c than the number of components has, and this
-        # draw of c is not exact (0.04 clusters too many in a tiny model). Stochastic steps keep the
-        # order, because otherwise a component without documents in a minibatch would have no
-        # weight.
+        # Without an order of components, the weights are Dirichlet(m_1, ..., m_k, c), and a stick is
+        # v_j ~ Beta(m_j, c + ...). The draw of c given the number of components (Escobar and West)
+        # is then exact. With an order, a stick is v_j ~ Beta(1 + m_j, c + ...). The allocations then
+        # inform on c more than the number of components does, so this draw of c is not exact (0.04
+        # clusters too many in a tiny model). Steps on minibatches need the order: without it, a
+        # component without documents in the minibatch would have no weight.
         self._ordered = settings.algo != "gibbs" or settings.concentration == "sticks"
         self._work = core.Workspace()
         self.step, self.concentration = 0, 1.0
@@ -366,7 +365,8 @@ class Mixture:
         choice, *log_u = u[:, 0], *log(u[:, 1:]).T
         log_weights, members = self.log_weights[0], self.sizes
         log_rest = two - logaddexp(one, two)
-        # For each position, store the component after the swap, and the stick's former position.
+        # `component[j]`, `stick[j]`: position before the swaps of the component and of the stick that
+        # are at position j after the swaps.
         component, stick = np.arange(k), np.arange(k)
 
         def swap(j: Int64s, other: Int64s, accepted: Array, *moved: Array) -> None:
@@ -430,7 +430,7 @@ class Mixture:
         k, base = self.components, np.full((1, 1), self.settings.base)
         self._log_sticks = np.concatenate((self._log_sticks, sticks), axis=1)
         lacking = k + n - self._log_g.shape[1]
-        if lacking > 0:  # If the stored components suffice, they are reused.
+        if lacking > 0:  # Otherwise, stored components without documents are reused.
             fresh = self._gamma(np.zeros((self.words, lacking)), base, stream + 1)
             self._log_g = np.concatenate((self._log_g, fresh), axis=1)
 

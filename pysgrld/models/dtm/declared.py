@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pysgrld.evaluate.score import Scorer
     from pysgrld.models.dtm.resolved import DynamicOptions
 
-#: Standard deviations of a word's log weight: of its change from slice to slice, and at the start
-#: of its random walk.
+#: `DRIFT`: standard deviation of the change of a word's log weight from slice to slice. `SPREAD`:
+#: standard deviation of a word's log weight in the first slice.
 DRIFT, SPREAD = 0.1, 3.0
 #: Minimum of both standard deviations; the square of its inverse is far below the largest float32.
 _LEAST = 1e-6

@@ -23,7 +23,7 @@ LOOK = 0.1
 
 
 class CollapsedDocuments(TokenTopics):
-    """Documents sampled by collapsed Gibbs: a token's topic is drawn given all others' topics.
+    """Documents sampled by collapsed Gibbs: a token's topic is drawn given all other tokens' topics.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class CollapsedDocuments(TokenTopics):
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Counts]:
-        """Draw the topic of each token given all other topics; return word counts by topic.
+        """Draw the topic of each token given all other tokens' topics; return word counts by topic.
 
         Griffiths and Steyvers (2004), eq. (5). Randomness: purpose ``documents``, entity = document.
         """
@@ -146,7 +146,7 @@ class CollapsedDocuments(TokenTopics):
 
     @property
     def _topics_of_tokens(self) -> Int32s:
-        assert self.z is not None  # The array exists, because the whole corpus is stored.
+        assert self.z is not None  # The chain stores the topics of all tokens.
         return self.z
 
     def _prior(self, words: Int32s, prior: float) -> _Prior:
@@ -165,7 +165,7 @@ class CollapsedDocuments(TokenTopics):
 
 
 class _Prior(NamedTuple):
-    """Dirichlet prior of words in topics: distinct rows, row number of each word, and total mass.
+    """Dirichlet prior of words in topics: distinct rows of eta, each word's row, and total mass.
 
     The mass is a topic's sum over all V words.
     """

@@ -138,8 +138,8 @@ class LDAModel(Model["LDAOptions"]):
             for name in sorted(n for n in exact if SAMPLERS[algo].draws and n in settings):
                 if settings[name] != exact[name]:
                     raise UsageError(
-                        "--set keep-documents=on draws from the posterior only with the counts "
-                        f"of a single sweep; leave out --set {name}"
+                        "with --set keep-documents=on, draws are from the posterior only if they "
+                        f"use the counts of a single sweep; leave out --set {name}"
                     )
         elif "keep-documents" in settings and SAMPLERS[algo].whole_corpus:
             raise UsageError(
@@ -169,7 +169,7 @@ class LDAModel(Model["LDAOptions"]):
             visited = LEARNING_SWEEPS if value["alpha"] == LEARN else visited
             visited = PASSES if value["algo"] == "ovb" else visited
             value["sweeps"] = 1 if whole_corpus else visited
-        # By default, short chains and Gibbs refinement are only for samplers that draw, with
+        # By default, short chains and Gibbs refinement are only for samplers of the posterior, with
         # minibatches of a stored corpus and without a preset.
         usual = SAMPLERS[value["algo"]].draws and not (
             whole_corpus or value["preset"] or value["corpus-size"]

@@ -47,7 +47,7 @@ class ExactLDA(ExactTokens, ReplicatedChain):
         other_chains: Sequence[ExactLDA] = (),
         waiting: Callable[[], None] | None = None,
     ) -> None:
-        """Sweep over all tokens ``sweeps`` times; this thread also sweeps the other given chains.
+        """Sweep ``sweeps`` times over all tokens of this chain and of other chains, on one thread.
 
         Parameters
         ----------

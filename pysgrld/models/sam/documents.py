@@ -220,8 +220,8 @@ class SphericalPotential:
         """
         mine, v, n = self.documents, len(x), len(self.samples)
         prior, scale = mine.prior, self.batch.scale
-        # `weight` is the factor of one sample of a document. `pull` is the factor of the prior,
-        # sigma A_V(||mbar||) / ||mbar||.
+        # `weight` is the factor of a document's term for one sample of its proportions. `pull` is
+        # the factor of the prior's term, sigma A_V(||mbar||) / ||mbar||.
         weight = mine.options.kappa * scale / self.samples.shape[1]
         pull = prior.sigma * core.bessel_ratio(v, resultant) / resultant
         energy, half = core.log_normaliser(v, resultant), n // 2

@@ -71,7 +71,7 @@ class LogPerplexity(DensityScorer):
         super().__init__(held_out, np.arange(words, dtype=np.int32), len(whole.indices))
         self.options, self.threads = options, threads
         self.proposed = 0  # Number of samples that importance sampling has scored.
-        # Log of the sum over these samples of each document's density.
+        # For each document, log of the sum of its densities given these samples.
         self._better: Doubles = np.zeros(len(whole))
         self._shares: Doubles | None = None
         self._idf: Doubles | None = None

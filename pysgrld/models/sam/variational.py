@@ -53,13 +53,13 @@ DAMPING, MORE = 1.0, 8.0
 
 
 class Law(NamedTuple):
-    """Parameters of the variational objective: kappa, alpha, and the length of a topic's mean.
+    """Parameters of the variational objective: kappa, alpha, and the norm of a topic's mean vector.
 
     Attributes
     ----------
     kappa, alpha : float
     shrink : float
-        a, the length of a topic's mean.
+        a, the norm of a topic's mean vector.
     """
 
     kappa: float
