@@ -180,7 +180,7 @@ class SAM(TopicModel):
         ]
 
     def _documents(self, X: Any, words: int | None = None) -> tuple[Documents, int]:
-        """Return a matrix as `Documents`, after scaling its rows if some numbers are not whole."""
+        """Return a matrix as `Documents`; a matrix with fractions is scaled to whole numbers first."""
         if isinstance(X, Documents):
             return as_documents(X, words, type(self).__name__)
         documents, words = as_documents(in_fine_units(X), words, type(self).__name__, signed=True)

@@ -301,7 +301,7 @@ class TopicModel(TopicTables, Transformer):
 
     def _check_lengths(self, documents: Documents, sweeps: int | None = None) -> None:
         """Raise an error for a document that is too long for exact counts of its tokens."""
-        # Real values have no tokens, so their lengths are not checked.
+        # Documents of real values have no tokens, so document lengths are not checked.
         if self.of_counts and (sweeps or not self._no_score):
             check_lengths(documents.lengths, sweeps or self._options.kept_sweeps, "document")
 

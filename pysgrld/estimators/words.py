@@ -135,7 +135,7 @@ def texts_in(x: Any) -> list[str] | None:
     for text in _rows_of(x):
         if not isinstance(text, str):
             return None
-        texts.append(str(text))  # This converts NumPy's string type to Python's.
+        texts.append(str(text))  # Convert NumPy's string type to Python's.
     return texts or None
 
 
@@ -419,8 +419,8 @@ def _written(texts: Sequence[str]) -> Iterator[Path]:
         try:
             yield path
         except CorpusError as error:
-            # Remove the advice after ";" and the dashes before options, because both refer to the
-            # command line.
+            # Remove from the message the advice after ";" and the dashes before options, because
+            # both refer to the command line.
             problem = error.reason.split(";")[0].replace("--", "")
             if error.line is not None:
                 raise UsageError(f"X[{error.line - 1}]: {problem}") from None

@@ -111,7 +111,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         "lda_curves:sgrld_nips",
         "NIPS papers in batch mode: collapsed Gibbs, SGRLD, OVB, HSVG",
         f"{_SGRLD}, Figure 2 (a)",
-        "Collapsed Gibbs is lowest, then SGRLD, then OVB, then HSVG.",
+        "Collapsed Gibbs has the lowest perplexity, then SGRLD, then OVB, then HSVG.",
         "docword.NAME.txt(.gz), or a folder with it, and vocab.NAME.txt next to it",
         ("rows", "seeds", "seconds"),
     ),

@@ -228,7 +228,7 @@ def run_released_sgrld(
 
 
 def distance(log_omega: Doubles, a: Doubles) -> float:
-    """Return the mean Kolmogorov-Smirnov distance between Rosenblatt transforms and uniforms.
+    """Return the mean Kolmogorov-Smirnov distance of Rosenblatt transforms from the uniform law.
 
     ``log_omega``, (draws, d), are the draws; ``a``, (d,), are the shapes of the Dirichlet. The
     result is 1 if a draw is not finite.

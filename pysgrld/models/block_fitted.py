@@ -188,7 +188,7 @@ class BlockFitted(Fitted):
         }
 
     def sample_to_draw(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Convert a stored sample to a draw whose topics have the given words, by default all words."""
+        """Convert a stored sample to a draw with topics over the given words, by default all words."""
         if words is not None:
             name = self.blocks[0].name
             sample = dict(sample) | {name: sample[name][:, words]}

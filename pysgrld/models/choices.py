@@ -23,7 +23,7 @@ from pysgrld.samplers import Sampler
 
 @dataclass(frozen=True, kw_only=True)
 class StartOptions:
-    """Options of a single start of training, such as the run directory and its resources."""
+    """Options of a single start of training, such as the run directory and the threads."""
 
     out: str | None = None
     resume: str = "auto"

@@ -210,7 +210,7 @@ class ExactTokens(ExactChain):
         }
 
     def snapshot(self) -> Self:
-        """Return a read-only copy, which does not change while this chain continues."""
+        """Return a copy of this chain, for reading while this chain continues."""
         twin = copy(self)
         twin.documents = twin._tokens = copy(self._tokens)
         assert self._tokens.z is not None

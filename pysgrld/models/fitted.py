@@ -250,7 +250,7 @@ class Fitted(ABC):
 
     @abstractmethod
     def sample_to_draw(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Convert a stored sample to a draw whose topics have the given words, by default all words."""
+        """Convert a stored sample to a draw with topics over the given words, by default all words."""
 
     @abstractmethod
     def topics_of_sample(self, sample: Mapping[str, Array], layer: int) -> Floats:

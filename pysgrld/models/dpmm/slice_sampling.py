@@ -493,7 +493,7 @@ class Mixture:
             if name not in arrays:
                 raise CheckpointError(f"the checkpoint lacks array {name!r}")
             stored, shape = arrays[name], array.shape
-            # The stored state may have a different number of components.
+            # The stored number of components may differ from this chain's number.
             if name.endswith(".log_g"):
                 shape = (shape[0], stored.shape[-1] if stored.ndim else 0)
             if (stored.dtype, stored.shape) != (array.dtype, shape):
