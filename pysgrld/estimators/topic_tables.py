@@ -89,7 +89,7 @@ class TopicTables(KeptModel):
             )
         for row, name in names.items():
             if not is_whole(row, 0, k - 1):
-                raise UsageError(f"names: topics are 0 to {k - 1}, found {row!r}")
+                raise UsageError(f"names: wanted topics from 0 to {k - 1}, found {row!r}")
             if not isinstance(name, str) or not 0 < len(tidy(name)) <= LONGEST:
                 raise UsageError(
                     f"names: the name of topic {row} must be a text of 1 to {LONGEST} characters, "

@@ -89,7 +89,7 @@ def test_topics_have_the_names_that_the_user_gave(tmp_path):
         assert model.get_feature_names_out().tolist()[1] == "1 Taxes"
         assert model.partial_fit(FRAME[:9]).names_[1] == "Taxes"
     for names, message in (
-        ({3: "a"}, "names: topics are 0 to 2, found 3"),
+        ({3: "a"}, "names: wanted topics from 0 to 2, found 3"),
         (["health"], "wanted names by topic, such as {0: \"taxes\"}, found \\['health'\\]"),
         ({0: " "}, "the name of topic 0 must be a text of 1 to 200 characters, found ' '"),
     ):

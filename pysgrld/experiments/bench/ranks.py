@@ -118,7 +118,7 @@ def measure_ranks(
     """
     if comm.size < 2:
         raise LaunchError(
-            "--mpi: this is one process, and messages need two: mpiexec -n 2 sgmc bench --mpi"
+            "--mpi needs at least two processes: start it with mpiexec -n 2 sgmc bench --mpi"
         )
     repeats = QUICK_REPEATS if quick else REPEATS
     sizes, times = (QUICK_SIZES, QUICK_TIMES) if quick else (SIZES, TIMES)

@@ -207,7 +207,8 @@ class Mixture:
         self._move(documents, self.z[positions], len(self.doc_ids) / len(ids), pace)
         if not (np.isfinite(self._log_sticks).all() and np.isfinite(self._log_g).all()):
             raise NumericalError(
-                f"a component is not finite after iteration {self.step}; use a smaller step size"
+                f"values of a component are not finite after iteration {self.step}; use a smaller "
+                "step size"
             )
         if settings.concentration == "sticks":
             self._draw_concentration()

@@ -76,8 +76,8 @@ def chain(
     """
     if not isinstance(stream, Epochs):
         raise UsageError(
-            "the spherical admixture model weights words by their frequency in the corpus, so "
-            "the corpus must be stored"
+            "the spherical admixture model computes word weights from the whole corpus, so the "
+            "corpus must be stored"
         )
     source = stream.source
     # A model that is loaded for reading has no documents.
