@@ -87,7 +87,7 @@ class Length(NamedTuple):
 
 
 class CurveTask(NamedTuple):
-    """Training run with one seed, as plain values that can be sent to another process."""
+    """Training run with one seed, as picklable values for another process."""
 
     name: str
     options: Resolved

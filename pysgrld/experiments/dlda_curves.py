@@ -443,7 +443,7 @@ RATES_HEAD = (
 
 
 class RatesTask(NamedTuple):
-    """Task of recording TLASGR's step sizes, as plain values for another process."""
+    """Task of recording TLASGR's step sizes, as picklable values for another process."""
 
     options: Resolved
     data: SplitCorpus

@@ -59,7 +59,7 @@ class Images(NamedTuple):
 
 
 class DictionaryTask(NamedTuple):
-    """Task of training with one sampler, as plain values that can be sent to another process."""
+    """Task of training with one sampler, as picklable values for another process."""
 
     options: Resolved
     images: Documents
@@ -299,7 +299,7 @@ def draw(path: Path, layer: int, sheets: dict[str, Atoms], images: Images, batch
 
 
 def mosaic(pictures: Doubles, across: int, images: Images) -> Doubles:
-    """Join pictures, each scaled to its maximum, into one, with grey pixels between them."""
+    """Scale each picture to its maximum, and join all pictures, with grey pixels between them."""
     high, wide = images.height + 1, images.width + 1
     down = -(-len(pictures) // across)
     sheet = np.full((down * high + 1, across * wide + 1), 0.35)

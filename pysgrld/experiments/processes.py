@@ -57,8 +57,8 @@ def map_in_processes(
     MemoryLimitError
         If a process was killed.
     """
-    # An interrupt inside the executor might let it wait forever, and an interrupt inside an import
-    # might be lost. Therefore the handler only sets a flag.
+    # The handler only sets a flag. An exception inside the executor might make the executor wait
+    # forever, and an exception inside an import might be lost.
     interrupted = threading.Event()
     before = signal.signal(signal.SIGINT, lambda *_: interrupted.set())
     context = mp.get_context("spawn")

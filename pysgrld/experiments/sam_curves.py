@@ -175,7 +175,7 @@ def say(scores: dict[str, float]) -> list[str]:
 
 
 def order(scores: Mapping[str, float], how: str) -> list[str]:
-    """Return a sentence for each panel that lists its rows in ascending order of score."""
+    """Return, for each panel, a sentence with the panel's rows in ascending order of score."""
     text = []
     scored = [name for name, value in scores.items() if not math.isnan(value)]
     for panel, those in (

@@ -97,7 +97,7 @@ class ReleasedMixture(Mixture):
 
 
 class MixtureTask(NamedTuple):
-    """Run with one seed, as plain values that can be sent to another process."""
+    """Run with one seed, as picklable values for another process."""
 
     name: str
     row: Row

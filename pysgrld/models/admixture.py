@@ -31,7 +31,7 @@ from pysgrld.models.fitted import Record, Samples, SomeDocuments
 from pysgrld.options.priors import ALPHA_BLOCK
 from pysgrld.types import Block, Documents, Doubles, Int32s, Int64s, Key
 
-#: Number of documents with proportions that are inferred together; it limits the memory.
+#: Number of documents in a block, for which proportions are inferred together to limit the memory.
 BLOCK = 4096
 
 

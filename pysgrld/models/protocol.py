@@ -210,7 +210,7 @@ class Model(ABC, Generic[R]):
         """
 
     def remarks(self, options: R, facts: Facts) -> Iterator[Message]:
-        """Yield messages that inform the user before training about options for this corpus."""
+        """Yield messages to the user about the options for this corpus, before training."""
         return iter(())
 
     @abstractmethod

@@ -307,7 +307,7 @@ def _proportions(k: int, documents: int, repeats: int) -> list[float]:
 
 
 def _geodesic(k: int, v: int, repeats: int) -> list[float]:
-    """Time geodesic steps of all topics; the gradient is zero, so that it takes almost no time."""
+    """Time geodesic steps of all topics; the gradient is zero and takes almost no time."""
     block = Block("phi", "sphere", (v, k), 1.0, 0, 0.0, np.full(v, v**-0.5))
     state = SAMPLERS["sggmc"].start(Key(1, 0, 0), block, 1)
     flat: Any = SimpleNamespace(evaluate=lambda x, **_: EnergyGradient(0.0, np.zeros_like(x)))

@@ -92,7 +92,7 @@ class DynamicModel(Model["DynamicOptions"]):
 
     def time(self, column: str | None, slices: Any) -> tuple[str, str | int] | None:
         """Return the column of document times, and the length or the number of time slices."""
-        assert column is not None  # The option is required, so it is not None.
+        assert column is not None  # The option --time is required for this model.
         return column, requested_slices(slices)
 
     def resolve(

@@ -32,7 +32,7 @@ from pysgrld.types import (
     Key,
 )
 
-#: Number of documents with proportions that are inferred together.
+#: Number of documents in a block, for which proportions are inferred together.
 BLOCK = 4096
 #: Number of trajectories for the proportions of a new document, and number of their ends that are
 #: averaged.

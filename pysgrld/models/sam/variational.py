@@ -221,9 +221,9 @@ def expand(shapes: Doubles, gram: Doubles, along: Doubles, law: Law) -> Expansio
 
 
 def solve(matrix: Doubles, right: Doubles) -> tuple[Doubles, Doubles]:
-    """Solve many small symmetric systems by elimination, which overwrites both arrays.
+    """Solve n symmetric systems of K linear equations by elimination.
 
-    The arrays are (K, K, n) and (K, n).
+    The elimination overwrites the arguments, which have shapes (K, K, n) and (K, n).
 
     Return the solutions, and the minimum pivot of each system, which is above 0 if its matrix is
     positive definite.
