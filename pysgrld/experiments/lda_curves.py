@@ -120,9 +120,7 @@ def say_orders(scores: dict[str, float]) -> list[str]:
     paper = ("sgrld-2013", "hsvg-2012", "ovb-2010")
     if all(name in scores for name in paper):
         order = sorted(paper, key=lambda name: scores[name])
-        as_claimed = (
-            "as the paper has it" if tuple(order) == paper else "the paper: sgrld, hsvg, ovb"
-        )
+        as_claimed = "as in the paper" if tuple(order) == paper else "the paper: sgrld, hsvg, ovb"
         text.append(
             "published settings: "
             + " < ".join(f"{name} {scores[name]:.0f}" for name in order)

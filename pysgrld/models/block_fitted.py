@@ -46,8 +46,8 @@ class BlockFitted(Fitted):
         #: For each block that is a learned prior: its name, and the name of the block with this
         #: prior.
         self.priors = {b.name: blocks[0].name for b in blocks if b.name == ETA_BLOCK}
-        # Without steps relative to a word's count, the probabilities of a topic's unused words change
-        # slowly.
+        # Mirrored Langevin (not relative) adds noise of the same size to all words, so it changes the
+        # probabilities of a topic's unused words slowly.
         self.slow_tails = not self.sampler.relative
         self.layers = tuple(b.shape[1] for b in blocks if b.geometry == self.sampler.geometry)
         self.depth = len(self.layers)

@@ -81,7 +81,7 @@ WORDS = 256
 #: probabilities, the most probable word first.
 TOP_WORDS = {"words": _COUNT, "phi": _SHARE}
 
-#: The search for a topic's top words begins with the words whose probability is at least a guess. The
+#: The search for a topic's top words begins with the words of at least a guessed probability. The
 #: guess is this fraction of the smallest probability among the previous topic's top words.
 _ABOVE = 0.5
 

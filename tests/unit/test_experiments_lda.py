@@ -138,7 +138,7 @@ def test_rows_without_samples_are_scored_by_their_topics(folder):
 def test_findings_follow_the_numbers():
     """Red with: an order that is written down and not looked at."""
     assert (
-        "as the paper has it"
+        "as in the paper"
         in lda_curves.say_orders({"sgrld-2013": 900.0, "hsvg-2012": 950.0, "ovb-2010": 990.0})[0]
     )
     assert (
