@@ -1,4 +1,4 @@
-"""Orders of a topic's words, by scores of how well the words represent the topic."""
+"""Orders in which a topic's words are shown, and the scores of words that define the orders."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from pysgrld.core.arithmetic import log
 from pysgrld.errors import UsageError
 from pysgrld.types import Doubles, Floats, Int64s, WordTotals
 
-#: Number of occurrences that are added to the occurrences of a word before its exclusivity is
-#: computed; they are spread evenly over all topics. On halves of Cora and bills (K = 10, 30, 50),
-#: the product of NPMI and diversity is then greater than with the most probable words.
+#: Number of pseudo-occurrences of a word, spread evenly over all topics, that shrink the word's
+#: exclusivity. On halves of Cora and bills (K = 10, 30, 50), top words chosen with this number have
+#: a greater product of NPMI and diversity than the most probable words.
 ADDED = 40.0
-#: Minimum mean number of tokens per training document for distinctive words to be the default, as
-#: measured in docs/evaluation.md.
+#: Distinctive words are the default if training documents have at least this mean number of tokens
+#: (docs/evaluation.md has the comparison).
 TOKENS_OF_DOCUMENT = 8.0
 #: Weight of exclusivity in FREX, and default of lambda in relevance.
 FREX, RELEVANCE = 0.5, 0.6
-#: `_TOGETHER`, `_FEW`: maximum and minimum number of topics that are copied together. `_CELLS`:
-#: target size of a copy in elements.
+#: `iterate_topics` copies blocks of topics. `_TOGETHER`, `_FEW`: maximum and minimum number of
+#: topics in a block. `_CELLS`: number of elements that a block should not exceed.
 _TOGETHER, _FEW, _CELLS = 16, 2, 2_000_000
 _TINY = 1e-12
-#: `_WORDS`: number of words of a block. `ALL`: the block of all words.
+#: `_WORDS`: number of words that are processed at a time. `ALL`: slice that selects all words.
 _WORDS, ALL = 1 << 16, slice(None)
 
 
@@ -61,7 +61,7 @@ PROBABLE, DISTINCTIVE = WordOrder("probable"), WordOrder("distinctive")
 
 
 def parse_order(text: Any) -> WordOrder:
-    """Return the word order that a text from the user names.
+    """Parse a word order, such as "frex" or "relevance:0.6".
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class WordScorer:
         self._tokens = 1 if totals is None else max(1, int(totals.occurrences.sum()))
         self._total = np.zeros(len(phi))
         if order.name != "probable":
-            # Copies by topic make the sum equal in both layouts of phi.
+            # A sum over copied topics is the same for row-major and column-major phi.
             for words in _blocks(phi):
                 for part in iterate_topics(phi[words], k):
                     self._total[words] += part.sum(axis=0)
@@ -260,7 +260,7 @@ def distinctiveness(phi: Floats, k: int, top: Int64s) -> Doubles:
     values = np.ones(k)
     for topic, words in enumerate(top.tolist()):
         rows = np.ascontiguousarray(phi[words, :k], np.float64)
-        with np.errstate(invalid="ignore"):  # Infinite weights are refused when they are read.
+        with np.errstate(invalid="ignore"):  # Readers of topics refuse infinite values.
             values[topic] = (rows[:, topic] / np.maximum(rows.sum(axis=1), 1e-300)).mean()
     return values
 

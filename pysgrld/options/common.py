@@ -32,7 +32,7 @@ from pysgrld.options.priors import LEARN
 from pysgrld.options.time import TIME
 from pysgrld.options.word_files import SEEDS, read_phrases, spell_phrases
 
-#: Values of the setting ``stop-signal``: signals that may stop training, like TERM and INT.
+#: Values of the setting ``stop-signal``: a signal that stops training, in addition to TERM and INT.
 STOP_SIGNALS = ("USR1", "USR2", "HUP", "QUIT", "ALRM", "CONT")
 
 #: Values of ``--segment``: languages in which a library can split texts into words.
@@ -281,4 +281,4 @@ def format_value(name: str, value: Any) -> Any:
     try:
         return spell(value)
     except (AttributeError, LookupError, TypeError, UsageError, ValueError):
-        return value  # A damaged list is shown as it is stored.
+        return value  # Show the stored list if it is damaged.

@@ -75,13 +75,13 @@ class Option(NamedTuple):
         return self.metavar == "FILE" and self.read is None
 
     def takes(self, value: Any) -> bool:
-        """Return True unless the value consists of numbers that the option's parser refuses."""
+        """Return False if the value is a number or a list of numbers that the parser refuses."""
         numbers = value if isinstance(value, list | tuple) else [value]
         if not numbers or not all(type(number) in (int, float) for number in numbers):
             return True
         texts = [",".join(map(repr, numbers))]
         if len(numbers) == 1:
-            texts.append(f"{numbers[0]:.9f}s")  # the option may take a duration in seconds
+            texts.append(f"{numbers[0]:.9f}s")  # The number may be a duration in seconds.
         for text in texts:
             with suppress(UsageError):
                 self.parse(text)

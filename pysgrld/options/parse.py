@@ -22,7 +22,7 @@ MAX_LAYERS = 8
 
 
 def or_word(parse: Callable[[str], Any], *words: str) -> Callable[[str], Any]:
-    """Return a parser that keeps the given words as they are, and calls ``parse`` for other texts.
+    """Return a parser that returns the given words unchanged, and parses other texts by ``parse``.
 
     Parameters
     ----------
@@ -218,11 +218,11 @@ def every(value: str) -> int | str:
 
 
 def requeue_code(value: str) -> int:
-    """Parse the exit code for a run that is stopped early; refuse codes with another meaning."""
+    """Parse the exit code for a run that is stopped early; refuse codes that sgmc uses otherwise."""
     code: int = integer(1, 255)(value)
     if code in (2, 64, 65, 66, 70, 73, 74, 75, 76, 78, 86, 87, 88, 130) or code > 127:
         raise UsageError(
-            f"'{value}' is an exit code with another meaning; give 85, or 99 for Grid Engine"
+            f"exit code '{value}' already has another meaning; give 85, or 99 for Grid Engine"
         )
     return code
 
@@ -394,7 +394,7 @@ def lists(value: str) -> str:
 
 
 KINDS = ("string", "category", "integer", "real", "time", "flag")
-#: Values that select all fields of the documents, and no field.
+#: `EVERYTHING`: value that selects all fields of the documents. `NOTHING`: value that selects none.
 EVERYTHING, NOTHING = "all", "none"
 
 

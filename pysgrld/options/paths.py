@@ -22,7 +22,7 @@ from pysgrld.errors import CorpusError, MissingInputError, SgmcError
 
 #: A thread that waits for a pipe checks whether to stop at this interval, in milliseconds.
 _BEAT = 100
-#: Number of characters of a long path that a message shows at the start, and at the end.
+#: Messages shorten a long path to its first `_FIRST` and its last `_LAST` characters.
 _FIRST, _LAST = 120, 60
 #: Name of standard input in messages.
 STDIN = "<stdin>"
@@ -277,7 +277,7 @@ class _Stream(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Wait for data, or until no program writes to the pipe any more; then read the data."""
+        """Wait until the pipe has data or its last writer has closed it; then read the data."""
         while True:
             if (call := while_waiting.get()) is not None:
                 call(self._path)

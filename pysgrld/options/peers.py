@@ -125,7 +125,7 @@ PEERS = (
     Peer("id2word", "gensim", "--vocab"),
     Peer("vocabulary", "scikit-learn", "--vocab"),
     Peer("no_below", "gensim", "--min-df"),
-    Peer("min_cf", "tomotopy", "--min-df", "it counts documents, not occurrences"),
+    Peer("min_cf", "tomotopy", "--min-df", "--min-df counts documents, not occurrences"),
     Peer(
         "lower.thresh",
         "stm",
@@ -183,7 +183,12 @@ PEERS = (
     Peer("input-model", "MALLET", "--resume"),
     Peer("warm_start", "scikit-learn", "--resume", "as in --resume RUN"),
     Peer("update", "gensim", "sgmc train --resume", "new documents go to partial_fit in Python"),
-    Peer("partial_fit", "scikit-learn", "sgmc train --resume", "new documents: in Python only"),
+    Peer(
+        "partial_fit",
+        "scikit-learn",
+        "sgmc train --resume",
+        "new documents go to partial_fit in Python",
+    ),
     Peer("save", "gensim, tomotopy", "", _RUN),
     Peer("load", "gensim, tomotopy", "sgmc runs", _RUN),
     # ---- commands, and the files they write
@@ -282,7 +287,7 @@ MODELS_OF_PEERS = {
 }
 
 
-#: Attributes of models that are not attributes of their classes.
+#: Attributes of the Python estimators that only instances have, not the classes.
 ATTRIBUTES = ("components_", "feature_names_in_", "n_components")
 
 #: Methods of other tools' models. Values are pairs: the name of sgmc's method, or "" if sgmc has
@@ -295,13 +300,13 @@ METHODS_OF_PEERS = {
             *("get_topic", "get_topics", "show_topic", "print_topic", "print_topics"),
             *("get_topic_words", "labelTopics", "topic_representations_", "topic_words"),
         ),
-        ("top_words", "topics_frame also has their probabilities"),
+        ("top_words", "topics_frame also has the words' probabilities"),
     ),
     **dict.fromkeys(
         ("topic_word_", "get_topic_word_dist", "exp_dirichlet_component_", "beta", "phi"),
         ("components_", ""),
     ),
-    "get_term_topics": ("components_", "a column is a word of feature_names_in_"),
+    "get_term_topics": ("components_", "column i of components_ is word i of feature_names_in_"),
     **dict.fromkeys(
         ("vocabulary_", "id2word", "used_vocabs", "vocab"), ("feature_names_in_", "the words")
     ),
@@ -328,7 +333,7 @@ METHODS_OF_PEERS = {
     "labels_": ("transform", "the topic with the greatest share is transform(X).argmax(axis=1)"),
     **dict.fromkeys(
         ("visualize_distribution", "visualize_approximate_distribution"),
-        ("documents_frame", "plot the rows of the table that it returns"),
+        ("documents_frame", "plot the rows of the returned table"),
     ),
     **dict.fromkeys(
         ("representative_docs_", "get_representative_docs", "findThoughts"),
@@ -346,15 +351,12 @@ METHODS_OF_PEERS = {
         ("topics_per_class", "visualize_topics_per_class", "estimateEffect"),
         ("effect", "as effect(X, '~ class', data)"),
     ),
-    "visualize_topics_over_time": (
-        "topics_over_time",
-        "plot the rows of the table that it returns",
-    ),
+    "visualize_topics_over_time": ("topics_over_time", "plot the rows of the returned table"),
     **dict.fromkeys(("log_perplexity", "bound", "bound_", "ll_per_word"), ("perplexity", "")),
     **dict.fromkeys(("update", "merge_models"), ("partial_fit", "")),
-    **dict.fromkeys(("train", "add_doc"), ("fit", "it takes the list of all texts")),
-    "make_doc": ("transform", "it takes a list of texts"),
-    **dict.fromkeys(("save_model", "push_to_hf_hub"), ("save", "it writes a folder")),
+    **dict.fromkeys(("train", "add_doc"), ("fit", "fit takes a list of all texts")),
+    "make_doc": ("transform", "transform takes a list of texts"),
+    **dict.fromkeys(("save_model", "push_to_hf_hub"), ("save", "save writes a folder")),
     **dict.fromkeys(
         ("reduce_topics", "merge_topics"), ("", "fit again with a smaller n_components")
     ),
@@ -371,7 +373,7 @@ METHODS_OF_PEERS = {
 
 
 def parse_model(*names: str) -> Callable[[str], str]:
-    """Return a parser of model names; its error gives advice for the models of other tools.
+    """Return a parser of model names, which advises users who name a model of another tool.
 
     Parameters
     ----------
@@ -409,7 +411,9 @@ _FOUND = {spelt(peer.name): peer for peer in PEERS}
 
 
 def peer(name: str) -> Peer | None:
-    """Return the row of `PEERS` for another tool's option or command, in any spelling.
+    """Return the row of `PEERS` for an option or a command of another tool.
+
+    The name may have any spelling, such as num-topics, num_topics or numTopics.
 
     Parameters
     ----------

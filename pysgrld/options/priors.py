@@ -13,8 +13,8 @@ from pysgrld.errors import UsageError
 
 #: Value of ``--alpha`` or ``--eta`` for a prior that is learned instead of fixed.
 LEARN = "learn"
-#: Initial value and prior mean of a learned eta, and default of a fixed eta with at most 100
-#: topics.
+#: Default of a fixed eta for at most 100 topics. A learned eta starts at this value, which is also
+#: its prior mean.
 ETA = 0.05
 #: Names of the learned priors alpha and eta in the parameters of a model.
 ALPHA_BLOCK, ETA_BLOCK = "alpha", "eta"
@@ -95,7 +95,7 @@ def usual_eta(topics: int) -> float:
 
 
 def check_one_eta(eta: Any) -> None:
-    """Raise an error if ``--eta`` has several values, for models with a single layer of topics.
+    """Raise an error if a model with a single layer of topics gets several values of ``--eta``.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def check_one_eta(eta: Any) -> None:
     UsageError
     """
     if isinstance(eta, tuple | list) and len(eta) > 1:
-        raise UsageError(f"--eta has {len(eta)} numbers; give one number, or one for each layer")
+        raise UsageError(f"--eta has {len(eta)} numbers; this model takes one number")
 
 
 def fixed_value(prior: float | str) -> float | None:

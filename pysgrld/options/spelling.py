@@ -1,4 +1,4 @@
-"""Spelling of words in normal form C, case-folded and without invisible characters.
+"""Spelling of vocabulary words: Unicode normal form C, case-folded, no invisible characters.
 
 A word begins with a letter, a digit or an underscore. Combining marks after such a character belong
 to the word. This module applies the rule with Python's Unicode tables. `cpp/text` applies the same
@@ -11,8 +11,8 @@ import re
 import unicodedata
 from functools import cache
 
-#: Start of the text that a run records for the built-in definition of words. The rest of the text
-#: may differ between versions of sgmc.
+#: A run records how its texts were split into words. This is the start of the record for the
+#: built-in rule; the rest of the record may differ between versions of sgmc.
 BUILT_IN = "built in: "
 
 #: Ranges (first, last) of the characters that are invisible by default in Unicode: soft hyphen,
@@ -131,7 +131,7 @@ def is_vowel(character: str) -> bool:
 
 
 def is_word(text: str) -> bool:
-    """Return True if a folded text is a single word of two characters or more, not only underscores.
+    """Return True if a folded text is one word of two or more characters, but not only underscores.
 
     Parameters
     ----------

@@ -119,8 +119,8 @@ def spell_phrases(phrases: Sequence[str]) -> str:
     return f"{plural(len(phrases), 'phrase')} ({digest[:8]})"
 
 
-#: A seed word as the user may write it: a word, the beginning of words followed by *, or the number
-#: of a column of counts.
+#: Seed word in the user's notation: a word (game), a prefix of words (game*), or, for a corpus of
+#: word counts, the number of a word's column.
 Pattern = str | int
 #: Pairs of a topic's name and its seed words, in the order of the topics.
 SeedWords = tuple[tuple[str, tuple[Pattern, ...]], ...]
@@ -166,7 +166,7 @@ def seed_words(value: Any) -> SeedWords:
             raise UsageError(f"{item!r} is not a pair of a topic name and a list of words")
         name, words = item[0], item[1]
         if not isinstance(name, str) or not name.strip() or not name.isprintable():
-            raise UsageError(f"{name!r} is not a topic name")
+            raise UsageError(f"{name!r} is not a topic name; give a line of printable text")
         name = " ".join(name.split())
         if len(name) > LONGEST_NAME:
             raise UsageError(

@@ -37,8 +37,8 @@ from pysgrld.types import Array, Doubles, Floats, Int64s, Key
 
 #: Number of top words of each topic. R-hat is computed for the probabilities of these words.
 TOP = 10
-#: A topic has moved to another row if the mean of its first half of samples overlaps more with the
-#: second half of another row than with that of the same row, by at least this difference.
+#: A topic has moved to another row if the topic's mean over the first half of the samples overlaps
+#: another row's mean over the second half more than its row's mean, by at least this number.
 MOVED = 0.1
 #: Remark if only top-word samples are compared, because the chains have too few full samples from
 #: the same iterations.
@@ -48,12 +48,12 @@ _FEW_FULL = (
 )
 #: Options that may differ between chains that are compared.
 _OTHERS = frozenset({"seed", "chain-id"})
-#: Options that may also differ if all chains used the defaults. The seed may change these defaults
-#: (by held-out documents and first minibatch), but they do not change the sampled distribution.
+#: Options that may differ, too, if all chains use the defaults. These defaults depend on the seed,
+#: through held-out documents and first minibatch, but do not change the sampled distribution.
 _CHOSEN = ("lazy", "sample-every")
 
 
-#: Function that is called with the iteration of each compared sample, and with its matrices.
+#: Function that is called with the iteration and the matrices of each compared sample.
 Visit = Callable[[int, Mapping[str, Array]], None]
 
 
@@ -88,7 +88,7 @@ class _Draws(NamedTuple):
     visit: Visit | None = None
 
     def apart(self, followed: Doubles) -> Doubles:
-        """Split each run's samples by the chain of Gibbs refinement from which they come.
+        """Split each run's samples of a Gibbs refinement by the refinement's chains.
 
         Parameters
         ----------
@@ -100,7 +100,7 @@ class _Draws(NamedTuple):
 
 
 class _Compared(NamedTuple):
-    """Result of comparing chains: matched topics, other quantities, and the score of each sample.
+    """Result of comparing chains: matched topics, further quantities, and scores of all samples.
 
     Attributes
     ----------
@@ -252,7 +252,7 @@ def _check_same(chains: Sequence[Results]) -> None:
         if twin is not other:
             raise UsageError(
                 f"{twin.path} and {other.path}: both are the same chain (seed {other.seed}, "
-                f"chain {other.chain + 1}) with the same draws; train with other --chain-id"
+                f"chain {other.chain + 1}) with the same draws; train one with another --chain-id"
             )
 
 
@@ -319,9 +319,9 @@ def _compare(
     if len(full[0]) < FEWEST:
         notes.append(_FEW_FULL)
         is_scored, full = False, [[] for _ in chains]
-    # Topics are matched by the posterior means, unless samples are left out. If the means are not
-    # used, samples are read twice: once to match topics, once to compute R-hat. If top-word samples
-    # are compared, the full samples are read once more to score documents.
+    # If no sample is left out, topics are matched by the posterior means. Otherwise, samples are
+    # read twice: to match topics, and to compute R-hat. If top-word samples are compared, the full
+    # samples are read in addition, to score documents.
     means = None
     if all_of_them and fitted.likeness is not None:
         means = _posterior_means(chains, layer_index)

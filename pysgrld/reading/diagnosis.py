@@ -288,12 +288,12 @@ def is_mixed(quantity: MatchedTopic | Measure) -> bool:
     return not quantity.rhat >= MIXED
 
 
-#: Minimum overlap of a topic in the two least similar chains, by the number of chains (the last
-#: entry also applies to more chains). With at least this overlap, a further chain has the topic in
-#: 9 of 10 cases (docs/internals/report.md).
+#: Minimum overlap of a topic in the two least similar chains, by number of chains. The last entry
+#: also applies to more chains. A topic with this overlap is found by 9 of 10 further chains
+#: (docs/internals/report.md).
 FIRM = {2: 0.9, 3: 0.85, 4: 0.75}
-#: With only two chains, the topic's share must also be at least this multiple of the average share.
-#: Otherwise a further chain is not expected to have the topic.
+#: If only two chains are compared, a further chain is expected to have a topic only if the topic's
+#: share is at least this multiple of the average topic's share.
 LARGE = 1.25
 
 

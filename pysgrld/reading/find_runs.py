@@ -262,5 +262,5 @@ def _runs_in(folder: Path, *, searches: bool = True) -> Iterator[Path]:
                 yield from chains
             elif searches and is_folder(path) and not path.name.startswith("."):
                 yield from _runs_in(path, searches=False)
-        except MissingInputError:  # The list shows why the run cannot be read.
+        except MissingInputError:  # `list_runs` shows why the run cannot be read.
             yield path

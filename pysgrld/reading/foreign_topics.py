@@ -36,7 +36,7 @@ _ADVICE = (
     ", write the topics with np.save('topics.npy', lda.get_topics()), and the words to vocab.txt, "
     "one per line"
 )
-#: Errors of `numpy.load` for an invalid file; it parses the header as Python code.
+#: Errors of `numpy.load` for an invalid file. `numpy.load` parses the header as Python code.
 _INVALID = (ValueError, EOFError, OverflowError, MemoryError, SyntaxError, tokenize.TokenError)
 
 

@@ -22,8 +22,8 @@ from pysgrld.run.files import replace_file
 from pysgrld.run.tensors import DamagedError, encode, view
 from pysgrld.types import Doubles, Floats
 
-#: Name of the file, in a run's folder, that stores the topics of the earlier run. Its array
-#: ``phi``, (V, K or more), is over the words of the earlier run.
+#: Name of the file, in a run's folder, that stores the topics of the earlier run: an array ``phi``,
+#: (V, K or more), with a row for each of the V words of the earlier run.
 FORMER = "former-topics.safetensors"
 #: Minimum overlap of a topic with its earlier version. With less overlap, the topic counts as new.
 STILL_THE_SAME = 0.5
@@ -87,7 +87,7 @@ class FormerTopics(NamedTuple):
         return numbers
 
     def names_that_stay(self, labels: Mapping[int, Label]) -> dict[int, Label]:
-        """Return topic names, except names inherited from earlier topics that have been replaced.
+        """Return topic names without the names that were inherited from replaced topics.
 
         Log a warning that lists the replaced topics.
         """
@@ -98,8 +98,8 @@ class FormerTopics(NamedTuple):
             )
             warn_once(
                 f"{self.run / LABELS}: the names of {plural(len(lost), 'topic')} are not "
-                "carried over, because other topics have replaced these topics (in brackets: "
-                f"overlap with the former topic of {self.parent.get('run')}): {topics}"
+                "carried over, because other topics have replaced these topics: "
+                f"{topics}; in brackets: overlap with the topic of {self.parent.get('run')}"
             )
         return {k: label for k, label in labels.items() if k not in lost}
 

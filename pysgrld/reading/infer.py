@@ -42,8 +42,8 @@ DOCUMENTS = 4096
 ROOM = 1 << 26
 #: Number of documents for which quantiles are computed at a time.
 _TOGETHER = 128
-#: `PART`: number of documents in a part. `SHARED_PART`: this number if several processes divide the
-#: parts among them.
+#: `PART`: number of documents in a part if one process writes all parts. `SHARED_PART`: number of
+#: documents in a part if several processes divide the parts among them.
 PART, SHARED_PART = 1_000_000, 50_000
 #: Name of the file, in a folder of parts, that records the run, the input and the options. Programs
 #: that read a folder of tables ignore names that begin with an underscore.
@@ -231,7 +231,7 @@ def write_proportions(
 
 
 class Share(NamedTuple):
-    """Parts that one of several processes writes, every ``total``-th part from ``number`` on."""
+    """Parts that this process writes: part ``number``, and every ``total``-th part after it."""
 
     number: int = 1
     total: int = 1
@@ -266,11 +266,11 @@ class Parts(NamedTuple):
         return self.folder / f"part-{number:06}{self.suffix}"
 
     def mine(self, number: int) -> bool:
-        """Return True if this process must write a part."""
+        """Return True if this process must write the part with the given number."""
         return number % self.share.total == self.share.number - 1
 
     def missing(self, number: int) -> bool:
-        """Return True if a part does not exist yet and this process must write it."""
+        """Return True if the part does not exist yet and this process must write the part."""
         return self.mine(number) and self.path(number).name not in self.existing
 
     def wanted(self, first: int, end: int) -> bool:
@@ -396,7 +396,7 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
 
 
 def _has_something(folder: Path) -> bool:
-    """Return True unless a folder is empty, apart from sgmc's list and temporary files."""
+    """Return True if a folder has other files than sgmc's list and temporary files."""
     if not is_folder(folder, OutputError):
         return True
     return any(

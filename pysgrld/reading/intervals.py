@@ -16,8 +16,8 @@ from pysgrld.types import Array, Doubles
 ENOUGH = 20
 #: Fraction of the samples that lie within an interval.
 SHARE = 0.9
-#: Minimum effective sample size; smaller estimates are raised to it, because they are too imprecise
-#: if a slow chain has few samples.
+#: Estimates of an effective sample size are raised to this number if they are smaller, because
+#: estimates from the few samples of a slow chain are imprecise.
 LEAST = 2.5
 
 
@@ -57,7 +57,7 @@ class Spread(NamedTuple):
 
     @property
     def sense(self) -> dict[str, str]:
-        """Interval type and population of these samples, as returned by `sense_of`."""
+        """Type and population of the intervals from the samples, as returned by `sense_of`."""
         return sense_of(self.faithful, "these" if self.stretch is None else "alike")
 
     @property
@@ -149,7 +149,7 @@ def bounds(draws: Array, effective: Doubles | None = None) -> tuple[Doubles, Dou
     tail = (1.0 - SHARE) / 2
     low, high = np.quantile(draws, (tail, 1.0 - tail), axis=0, method="weibull")
     if effective is not None:
-        # At n = 1 the factor would be infinite, so n may be up to 2 even with a single sample.
+        # The widening factor is infinite for n = 1, so n may be 2 even if there is only one sample.
         n = np.clip(np.nan_to_num(effective, nan=len(draws)), LEAST, max(2, len(draws)))
         factor, mean = np.sqrt((1 + 1 / n) / (1 - 1 / n)), draws.mean(axis=0, dtype=np.float64)
         low, high = np.maximum(0.0, mean + (low - mean) * factor), mean + (high - mean) * factor
@@ -228,7 +228,7 @@ def interval(
     shape = values[0].shape[1:]
     none = np.zeros(shape, bool)
     result = Interval(np.empty(shape), np.empty(shape), none, none.copy(), np.full(shape, np.nan))
-    # Topics that the same chains have are processed together.
+    # Process all topics together that the same set of chains has.
     for pattern in np.unique(has, axis=1).T:
         topics = np.flatnonzero((has == pattern[:, None]).all(axis=0))
         which = np.flatnonzero(pattern)
@@ -240,7 +240,8 @@ def interval(
         if effective is not None:
             result.ess[topics] = effective
         missing = np.concatenate([censored[c][:, topics] for c in which])
-        # A bound is open if lower values of the censored samples would change the quantile.
+        # Censored values are upper bounds of the true values. An interval's bound is open if lower
+        # values in the place of the censored values would change the bound.
         if missing.any():
             less, full = bounds(np.where(missing, pooled - 1.0, pooled)), bounds(pooled)
             result.low_open[topics] = less[0] < full[0]

@@ -84,11 +84,11 @@ class KeptSamples:
         return self.model.fitted(record, self.threads)
 
     def kept(self, *, slim: bool = False) -> list[int]:
-        """Return the iterations of the stored full samples or of the top-word samples, in order."""
+        """Return the iterations of the stored full samples, or of the top-word samples if ``slim``."""
         return self.run.samples.steps(top_words=slim)
 
     def history(self) -> dict[int, float]:
-        """Return the score of the running average at each posterior sample, by iteration.
+        """Return the score of the running average of predictions at each sample, by iteration.
 
         The mapping is empty if these scores are unknown.
         """
@@ -112,7 +112,7 @@ class KeptSamples:
 
     @cached_property
     def population(self) -> PopulationDraws | None:
-        """Transformation that adds to draws the variation over samples of documents, or None."""
+        """Transformation that widens draws to the variation between corpora, or None."""
         return None if self.these else self.fitted.population
 
     def topic_sample(self, step: int) -> Mapping[str, Array]:
@@ -169,7 +169,8 @@ class KeptSamples:
         if off.any():
             k = int(off.argmax())
             raise CheckpointError(
-                f"{place}: the top-word probabilities of topic {k} sum to {total[k]:g}"
+                f"{place}: the top-word probabilities of topic {k} sum to {total[k]:g}, not to at "
+                "most 1"
             )
         if self.population is None:
             return sample

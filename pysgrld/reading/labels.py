@@ -17,7 +17,7 @@ from pysgrld.options.paths import read_input
 from pysgrld.run import find_chains, jsonio
 from pysgrld.run.output_files import open_output
 
-#: Name of the file in a run's folder.
+#: Name of the file of topic names in a run's folder.
 LABELS = "labels.json"
 #: Invisible characters that `tidy` does not remove, because Persian spelling and composed emoji
 #: need them.

@@ -12,8 +12,8 @@ from pysgrld.run.output_files import open_output
 #: Colours by Okabe and Ito, which colour-blind readers can distinguish.
 COLOURS = ("#D55E00", "#E69F00", "#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#555555")
 
-#: Picture formats for papers, by file suffix. The settings leave the date out of the file's
-#: metadata.
+#: Picture formats for papers, by file suffix, with metadata for matplotlib. The value None keeps a
+#: date or a version out of the file, so that the same picture always gives the same bytes.
 FORMATS: dict[str, dict[str, None]] = {
     "png": {"Software": None},
     "pdf": {"CreationDate": None},

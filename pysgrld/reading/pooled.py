@@ -107,7 +107,7 @@ class PooledResults(Results):
         return total
 
     def word_intervals(self, words: Int64s, layer_index: int = 0) -> Interval | None:
-        """Return intervals of word probabilities, using all chains that have the topic."""
+        """Return intervals of word probabilities, each from all chains that have the word's topic."""
         matched = self.matched(layer_index)
         drawn = []
         for chain, rows in zip(self.chains, matched.rows, strict=True):
@@ -165,7 +165,7 @@ class PooledResults(Results):
         return theta
 
     def draw_steps(self, most: int) -> list[int]:
-        """Return at most ``most`` sample iterations, and no more than the shortest chain has."""
+        """Return the iterations of at most ``most`` samples, or of fewer if a chain has fewer."""
         return self.chains[0].draw_steps(min(most, *(len(chain.kept()) for chain in self.chains)))
 
     def each_document_draw(
@@ -230,7 +230,7 @@ class PooledResults(Results):
         return all(chain.fitted.exact is not None for chain in self.chains)
 
     def _total(self, layer_index: int, values: Sequence[Doubles]) -> Doubles:
-        """Average values, (..., K), of each topic over the chains that have the topic."""
+        """Return the average of each topic's values over the chains that have the topic, (..., K)."""
         matched = self.matched(layer_index)
         total = np.zeros(values[0].shape)
         for value, rows, has in zip(values, matched.rows, matched.has, strict=True):
@@ -245,8 +245,8 @@ def _turns(has: Array, draws: int) -> Int64s:
     numbers = np.arange(draws)
     for pattern in np.unique(has, axis=1).T:
         chains = np.flatnonzero(pattern)
-        # Without the offset, each chain might always provide samples of the same chain of its Gibbs
-        # refinement.
+        # The offset, numbers // len(chains), prevents that a chain always provides samples of the
+        # same one of its Gibbs-refinement chains.
         turn = chains[(numbers + numbers // len(chains)) % len(chains)]
         turns[:, (has == pattern[:, None]).all(axis=0)] = turn[:, None]
     return turns

@@ -143,7 +143,7 @@ class NpyWriter(RowWriter):
         rows = np.empty((len(block.lengths), len(values), block.theta.shape[1]), "<f4")
         for i, array in enumerate(values):
             rows[:, i] = array
-        # An array of shape (n, 1, K) has the same bytes as one of shape (n, K).
+        # The file's shape is (n, K) without intervals; rows of shape (n, 1, K) have the same bytes.
         self.file.write(rows.data)
 
     def end(self, rows: int) -> None:
@@ -304,8 +304,8 @@ def csv_lines(rows: Iterable[Sequence[str | int | float | bool | None]]) -> list
         A line of UTF-8 for each row, including its line end.
     """
     lines = _Lines()
-    # The csv module quotes a cell that contains a character of the line terminator. With this
-    # terminator, it therefore also quotes cells that contain \r or \n.
+    # The csv module quotes each cell that contains a character of the line terminator. The
+    # terminator \r\n therefore makes the module quote cells that contain \r or \n.
     csv.writer(lines, lineterminator="\r\n").writerows(
         ["'" + v if isinstance(v, str) and v.startswith(_FORMULA) else v for v in row]
         for row in rows

@@ -23,7 +23,7 @@ from pysgrld.reading.intervals import bounds
 from pysgrld.reading.results import Results
 from pysgrld.types import Array, Documents, Doubles, Floats
 
-#: Explanation of intervals that are valid for other documents like the given ones.
+#: Explanation, for users, of intervals that are widened for repeated words.
 WIDENED = (
     "Intervals are for other texts like the document. They are wider if the document repeats "
     "its words, because a repeated word is less evidence than a new word."

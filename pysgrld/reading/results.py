@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 
 #: Number of bytes at the end of ``metrics.jsonl`` that certainly include its whole last line.
 _END = 1 << 16
-#: `COHERENCE_DOCUMENTS`: maximum number of documents on which coherence is measured.
-#: `WEIGHT_DOCUMENTS`: the same for topic weights. More would not change the digits shown.
+#: Maximum number of documents from which coherence and topic weights are computed. More documents
+#: would not change the digits that are shown.
 COHERENCE_DOCUMENTS, WEIGHT_DOCUMENTS = 100_000, 2_000
 
 
@@ -171,7 +171,7 @@ class Results(KeptSamples):
 
     @property
     def mean(self) -> Draw:
-        """Mean of the topics over all posterior samples, or the current topics without samples."""
+        """Mean of the topics over all posterior samples, or the current topics if no mean exists."""
         return self.fitted.mean or self.fitted.current
 
     @property
@@ -215,8 +215,8 @@ class Results(KeptSamples):
         """
         if order is not None and self.fitted.signed:
             raise UsageError(
-                f"--words {order}: words of {self.fitted.kind} are always in the order of their "
-                "values; leave out --words"
+                f"--words {order}: the topic words of {self.fitted.kind} are always sorted by value; "
+                "leave out --words"
             )
         for results in (self, *self.chains):
             results._word_order = order
