@@ -218,7 +218,7 @@ def every(value: str) -> int | str:
 
 
 def requeue_code(value: str) -> int:
-    """Parse the exit code for a run that is stopped early; refuse codes that sgmc uses otherwise."""
+    """Parse the exit code of a run that is stopped early; refuse codes with other meanings."""
     code: int = integer(1, 255)(value)
     if code in (2, 64, 65, 66, 70, 73, 74, 75, 76, 78, 86, 87, 88, 130) or code > 127:
         raise UsageError(

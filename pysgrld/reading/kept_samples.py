@@ -84,7 +84,7 @@ class KeptSamples:
         return self.model.fitted(record, self.threads)
 
     def kept(self, *, slim: bool = False) -> list[int]:
-        """Return the iterations of the stored full samples, or of the top-word samples if ``slim``."""
+        """Return the iterations of the stored full samples, or if ``slim``, of top-word samples."""
         return self.run.samples.steps(top_words=slim)
 
     def history(self) -> dict[int, float]:
@@ -169,8 +169,8 @@ class KeptSamples:
         if off.any():
             k = int(off.argmax())
             raise CheckpointError(
-                f"{place}: the top-word probabilities of topic {k} sum to {total[k]:g}, not to at "
-                "most 1"
+                f"{place}: the top-word probabilities of topic {k} sum to {total[k]:g}; "
+                "the sum must be above 0 and at most 1"
             )
         if self.population is None:
             return sample

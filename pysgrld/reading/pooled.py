@@ -107,7 +107,7 @@ class PooledResults(Results):
         return total
 
     def word_intervals(self, words: Int64s, layer_index: int = 0) -> Interval | None:
-        """Return intervals of word probabilities, each from all chains that have the word's topic."""
+        """Return intervals of topics' word probabilities, from the chains that have each topic."""
         matched = self.matched(layer_index)
         drawn = []
         for chain, rows in zip(self.chains, matched.rows, strict=True):
@@ -230,7 +230,7 @@ class PooledResults(Results):
         return all(chain.fitted.exact is not None for chain in self.chains)
 
     def _total(self, layer_index: int, values: Sequence[Doubles]) -> Doubles:
-        """Return the average of each topic's values over the chains that have the topic, (..., K)."""
+        """Average each topic's values, (..., K), over the chains that have the topic."""
         matched = self.matched(layer_index)
         total = np.zeros(values[0].shape)
         for value, rows, has in zip(values, matched.rows, matched.has, strict=True):

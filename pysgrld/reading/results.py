@@ -171,7 +171,7 @@ class Results(KeptSamples):
 
     @property
     def mean(self) -> Draw:
-        """Mean of the topics over all posterior samples, or the current topics if no mean exists."""
+        """Mean of the topics over all posterior samples; current topics if no mean exists."""
         return self.fitted.mean or self.fitted.current
 
     @property
@@ -215,8 +215,8 @@ class Results(KeptSamples):
         """
         if order is not None and self.fitted.signed:
             raise UsageError(
-                f"--words {order}: the topic words of {self.fitted.kind} are always sorted by value; "
-                "leave out --words"
+                f"--words {order}: words of {self.fitted.kind} are always sorted by value; leave out "
+                "--words"
             )
         for results in (self, *self.chains):
             results._word_order = order
@@ -378,13 +378,13 @@ class Results(KeptSamples):
         if shares.shape[1:] != self.fitted.layers[:1]:
             raise CheckpointError(
                 f"{self.fitted.record.place}: the shares of topics in the draws have shape "
-                f"{shares.shape}, not a column for each of {self.fitted.layers[0]} topics"
+                f"{shares.shape}, but must have {self.fitted.layers[0]} columns, one for each topic"
             )
         return shares
 
     @cached_property
     def fit_measures(self) -> FitMeasures:
-        """Statistics that a Python estimator measured when it fitted the run; it stores no documents."""
+        """Statistics that a Python estimator computed while it had the training documents."""
         parts = self.checkpoint.meta.get("measures") or ()
         return FitMeasures(*(None if part is None else np.array(part) for part in parts))
 

@@ -48,7 +48,7 @@ _PARENT = {
 
 logger = logging.getLogger(__name__)
 
-#: Warnings that were already logged; a repeated warning is left out if a command opens a run twice.
+#: Warnings that were already logged. They are not logged again if a command opens a run twice.
 _warned: set[str] = set()
 
 
@@ -285,7 +285,7 @@ def corpus_gone(run: RunDirectory) -> str:
 def in_slices(
     run: RunDirectory, parts: Sequence[Documents], stored: Corpus, copies: int
 ) -> list[Documents]:
-    """Add the stored time slices to the parts of held-out documents.
+    """Add the stored time slice of each held-out document to the document's parts.
 
     Parameters
     ----------
@@ -310,7 +310,7 @@ def in_slices(
     """
     try:
         slices = np.array(stored.provenance.get("slices") or (), np.int32)
-    except (OverflowError, TypeError, ValueError):  # no numbers of slices
+    except (OverflowError, TypeError, ValueError):  # The list is damaged.
         slices = np.empty(0, np.int32)
     if slices.shape != (len(parts[0]),) or not 0 <= slices.min() <= slices.max() < copies:
         raise CheckpointError(

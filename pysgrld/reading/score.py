@@ -228,7 +228,7 @@ def score_own(results: Results, chains: Sequence[Results] = ()) -> Evaluation:
 
 
 def own_scorer(results: Results) -> Scorer:
-    """Return the scorer of the run's held-out documents, with the averages of training restored.
+    """Return the scorer of the run's held-out documents, restored from the newest checkpoint.
 
     Parameters
     ----------

@@ -12,15 +12,15 @@ from pysgrld.errors import plural
 from pysgrld.reading.results import Results
 from pysgrld.types import Array
 
-#: A topic is inactive if its weight is less than this fraction of the average weight. With 400
-#: posts at K = 100, after training has converged, 42 topics have 0.05 to 0.13 of the average weight
-#: and no theme. In six corpora with active topics only, the smallest weight is 0.2 of the average.
+#: A topic is inactive if its weight is less than this fraction of the average weight. A converged
+#: model of 400 posts with 100 topics has 42 topics without a theme, which have 0.05 to 0.13 of the
+#: average weight. In models of six corpora without inactive topics, the smallest fraction is 0.2.
 HARDLY = 0.15
-#: A topic with less than the fraction `LIGHT` of the average weight is also inactive if it is a
-#: copy: if its similarity (Bhattacharyya coefficient) to a topic that is no copy is at least
-#: `COPY`. In a simulated corpus, at twice the true number of topics, 19 topics have 0.13 to 0.33 of
-#: the average weight and similarities of 0.73 to 0.88; topics of real corpora at K = 20 have more
-#: than 0.5 of the average weight, and similarities below 0.65.
+#: A topic of less than `LIGHT` times the average weight is also inactive if it is a copy of another
+#: topic. A copy has a similarity (Bhattacharyya coefficient) of at least `COPY` to a topic that is
+#: not a copy. A model of a simulated corpus with twice the true number of topics has 19 topics with
+#: 0.13 to 0.33 of the average weight and similarities of 0.73 to 0.88. Models of real corpora with
+#: K = 20 have topics with more than 0.5 of the average weight and similarities below 0.65.
 LIGHT, COPY = 0.5, 0.75
 #: Number of words over which similarities are summed at a time.
 _WORDS = 4_096

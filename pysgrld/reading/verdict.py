@@ -20,8 +20,8 @@ ENOUGH = 400
 STABLE = 2.0
 #: Minimum number of samples per chain for a judgement of whether a chain still drifts.
 FEW = 50
-#: Chains are too unequal in length if the last iteration that all of them have is below this
-#: fraction of the longest chain's last iteration.
+#: Chains are too unequal in length if the shortest chain has less than this fraction of the longest
+#: chain's iterations.
 SHORT = 0.7
 #: Maximum number of topics that a sentence lists.
 LISTED = 20
@@ -221,7 +221,7 @@ def _prediction(d: Diagnosis) -> str:
         return opening + "the two halves of the chain do not predict equally well."
     if d.unit == "document":
         return opening + (
-            "the chains do not predict equally well. Minus the log density of a document is "
+            "the chains do not predict equally well. The negative log density of a document is "
             f"{-most:,.3f} in the best chain and {-least:,.3f} in the worst."
         )
     worst, best = math.exp(-least), math.exp(-most)
@@ -323,8 +323,8 @@ def _sampler(d: Diagnosis) -> list[str]:
         n = sum(r > STABLE for r in d.contraction)
         remarks.append(
             f"Steps of {d.algo} are too large for {plural(n, 'topic')}: a step moves a topic by "
-            f"up to {max(d.contraction):.3g} times its distance from its mean, but the factor "
-            "must be below 2. Use a smaller --step-size."
+            f"up to {max(d.contraction):.3g} times the topic's distance from its mean, but this "
+            "factor must be below 2. Use a smaller --step-size."
         )
     if d.slow_tails:
         remarks.append(

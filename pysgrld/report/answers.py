@@ -39,7 +39,7 @@ _ROUNDING = 1e-9
 _COMMON = 0.05
 #: Pattern of a word in a text.
 _WORD = re.compile(r"\w+")
-#: Pattern of the end of an id or title that belongs to one piece of a long text.
+#: Pattern of the suffix, such as #2, in the id of one piece of a long text.
 _PIECE = re.compile(r"#\d+$")
 #: A topic is listed for a word if the topic has at least this fraction of the word's occurrences.
 LEAST = 0.005
@@ -160,7 +160,7 @@ class InGroup(NamedTuple):
 
 
 class SharesInGroup(NamedTuple):
-    """Share of a topic in a group, as a mean over its documents and as a fraction of its words."""
+    """Share of a topic in a group: mean over the group's documents, and fraction of their words."""
 
     documents: InGroup
     words: InGroup
@@ -278,7 +278,7 @@ def documents_like(results: Results, key: str, n: int, layer: int) -> SimilarDoc
     chosen, whole = [row for row, name in enumerate(names) if name == key], False
     column, _, value = key.partition("=")
     of_column = not chosen and column in {each.name for each in about.columns}
-    # Columns are read only if the key can be a value of a column.
+    # Columns need not be read if the user named a document by its id.
     homes = {}
     if not (chosen and about.has_ids):
         homes = _documents_by_column(about, value if of_column else key)
@@ -334,12 +334,12 @@ def documents_like(results: Results, key: str, n: int, layer: int) -> SimilarDoc
 
 
 def _spell(value: Any) -> str:
-    """Return a value of a column as a user types it: whole numbers without a fraction."""
+    """Return a column's value as a user types it: 1990, not 1990.0, for a whole number."""
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 def _documents_by_column(about: About, value: str) -> dict[str, list[int]]:
-    """Return the rows of the documents with a value, for each column that has the value."""
+    """Return, for each column that contains a value, the rows of the documents with this value."""
     rows = np.arange(about.documents)
     places = {}
     for column in about.columns:
@@ -408,7 +408,7 @@ def excerpt_of(text: str, weights: Mapping[str, float], letters: int = EXCERPT) 
 
 
 def word_in_topics(results: Results, word: str, layer: int) -> list[WordInTopic]:
-    """Return the topics in which a word occurs, with most of the word's occurrences first.
+    """Return the topics in which a word occurs, sorted by decreasing share of the occurrences.
 
     Parameters
     ----------
@@ -432,8 +432,8 @@ def word_in_topics(results: Results, word: str, layer: int) -> list[WordInTopic]
     """
     if results.fitted.signed:
         raise UsageError(
-            "--word does not apply to this model, whose topics have no shares of a word's uses; "
-            "leave out --word"
+            "--word does not apply to this model, because its topics are directions, not "
+            "distributions over words; leave out --word"
         )
     place = {w: i for i, w in enumerate(results.vocabulary)}
     w = place.get(word, place.get(fold(word)))
@@ -520,8 +520,8 @@ def topics_in_groups(
             Between(share, *bounds), Between(log_ratio, *ends), int(estimate.sign[topic, group])
         )
 
-    # The shares of all words are the same as on the page and in exports, and so are their
-    # intervals, unless clusters make the intervals wider.
+    # Topics' shares of all words equal the shares on the page and in exports. The intervals are
+    # equal, too, unless the user chose clusters, which make intervals wider.
     topic_rows, of_words = [], in_all.shares.about(results.weights(layer))
     if groups.grouping.cluster is not None:
         of_clusters = Shares(*(part[:, -1:] for part in estimate_pair.words[:3]))

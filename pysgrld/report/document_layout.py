@@ -30,14 +30,14 @@ _ATTRACTING_ALL, _STEPS_ALL = 10, 40
 #: `_CELL`: mean number of documents per cell, which is a group of documents around one centre.
 #: `_CELLS`: number of nearest cells in which the neighbours of a document are searched.
 _CELL, _CELLS = 60, 6
-#: Placement of a document that is not laid out by t-SNE. `_BETWEEN`: number of nearest documents
-#: between which it is placed. `_CELLS_BETWEEN`: number of cells in which they are searched.
-#: `_SHIFT`: width of the offset that separates documents with the same place.
+#: A document that t-SNE does not lay out is placed between its nearest documents. `_BETWEEN`:
+#: number of these documents. `_CELLS_BETWEEN`: number of cells in which the documents are
+#: searched. `_SHIFT`: width of the offset that separates documents with the same place.
 _BETWEEN, _CELLS_BETWEEN, _SHIFT = 3, 2, 0.004
 #: Maximum number of documents used to measure the quality of a map; they are evenly spaced.
 _JUDGED = 1_000
-#: Up to this number of documents, repulsion is computed exactly. For more documents, a grid is
-#: used, which is then faster.
+#: Up to this number of documents, repulsion is computed exactly. For more documents, repulsion is
+#: computed on a grid, which is faster.
 _EXACT = 400
 #: `_BLOCK`: maximum number of documents for which similarities are computed at a time.
 #: `_SIMILARITIES`: maximum number of similarities computed at a time.
@@ -95,7 +95,7 @@ def lay_out_documents(theta: Floats | npt.NDArray[np.float16]) -> DocumentLayout
     if n > len(landmarks):
         cells = _Cells(roots, marked)
         near = cells.nearest(roots, min(_ATTRACTING_ALL, len(marked) - 1), own=np.arange(n))
-        # Without these offsets, several documents could have the same position.
+        # `_shifts` separates documents that would have the same position.
         begin = _between(points, *_blocks(roots, marked, _BETWEEN)) + _shifts(n)
         points = _descend(begin, *near, _STEPS_ALL, 0)
     count, judged = min(NEIGHBOURS, n - 1), _spaced(n, _JUDGED)
@@ -151,7 +151,7 @@ def _apart(rows: Floats, others: Floats) -> Floats:
 
 
 def _block_size(others: int) -> int:
-    """Return the number of documents per block if each is compared with ``others`` documents."""
+    """Return the number of documents that are compared with ``others`` documents at a time."""
     return max(1, min(_BLOCK, _SIMILARITIES // max(others, 1)))
 
 
@@ -164,7 +164,7 @@ def _roots(theta: Floats | npt.NDArray[np.float16]) -> Floats:
 
 
 def _blocks(rows: Floats, others: Floats, count: int) -> tuple[Int64s, Floats]:
-    """Return the nearest of ``others`` to each row, with squared distances, (n, count)."""
+    """Return the indices of the ``others`` nearest to each row, and squared distances."""
     count = min(count, len(others))
     index, squares = (
         np.empty((len(rows), count), np.int64),
@@ -275,7 +275,7 @@ class Placement:
 
 
 def _nearest_points(points: Doubles, judged: Int64s, count: int) -> Int64s:
-    """Return the indices of the ``count`` points nearest to each of ``judged``, (m, count)."""
+    """Return the indices of the ``count`` points nearest to each judged point, (m, count)."""
     index = np.empty((len(judged), count), np.int64)
     size = _block_size(len(points))
     for begin in range(0, len(judged), size):
@@ -413,13 +413,13 @@ class _Repulsion:
         grids = np.empty((3, side * side))
         for grid, charge in zip(grids, (np.ones(len(y)), *y.T), strict=True):
             grid[:] = np.bincount(nodes.ravel(), (weights * charge).ravel(), side * side)
-        # Rows of the transforms beyond the grid are left out, because they would only transform
-        # zeros.
+        # Both transforms pad the grid with zeros to twice its size. The first transform leaves out
+        # the padding rows, because they would remain zero.
         along = np.fft.rfft(grids.reshape(3, side, side), 2 * side, axis=2)
         spread = np.fft.fft(along, 2 * side, axis=1)
-        # The sum of 1 / (1 + d^2) over all pairs of points, by Parseval's theorem. A column between
-        # the first and the last one counts twice, because it stands for two columns of the whole
-        # transform.
+        # The sum of 1 / (1 + d^2) over all pairs of points, by Parseval's theorem. `rfft` computes
+        # half of the columns. The columns except the first and the last count twice, because each
+        # represents two columns of the whole transform.
         power = (spread[0].real ** 2 + spread[0].imag ** 2) * inverse
         pairs = 2.0 * power.sum() - power[:, 0].sum() - power[:, -1].sum()
         total = max(float(pairs) / (2 * side) ** 2 - len(y), 1e-12)

@@ -30,14 +30,15 @@ MAPPED, _MAPPED_CELLS = 100_000, 20_000_000
 BESIDE, PLACED = 1_000_000, 102_400
 #: Maximum number of a document's topics that are stored with intervals.
 TOPICS = 12
-#: A topic occurs in a document if its share of the document is at least this.
+#: A topic occurs in a document if the topic's share of the document is at least this number.
 HAS = 0.1
 #: `BEST`: maximum number of documents listed for a topic. `SURE`: a document is listed only if the
 #: lower bound of the topic's share is at least this number, because smaller shares may be due to
 #: chance.
 BEST, SURE = 5, 0.01
-#: `_CELLS`: number of values drawn for a block of documents, which may be exceeded if the topics
-#: are large. `_PRODUCTS`: maximum number of values in the sums of products for correlations.
+#: `_CELLS`: number of proportions (documents x draws x topics) in a block of documents; a block has
+#: more if the matrix of topics is larger. `_PRODUCTS`: maximum number of sums of products (draws x
+#: topics x topics) for correlations.
 _CELLS, _PRODUCTS = 8_000_000, 10_000_000
 #: A correlation is set to 0 unless at least this fraction of draws agree on its sign.
 AGREE = 0.9
@@ -240,7 +241,7 @@ class Shares(NamedTuple):
         return shares if deviation is None else shares.widen(deviation)
 
     def widen(self, deviation: Doubles) -> Shares:
-        """Widen the intervals by a further normal error with the given standard deviations."""
+        """Widen the intervals for an additional normal error with the given standard deviations."""
         more = NORMAL * deviation[:, None]
         low = self.mean - np.hypot(self.mean - self.low, more)
         high = self.mean + np.hypot(self.high - self.mean, more)

@@ -227,8 +227,8 @@ def average_linkage(distance: Doubles) -> Tree:
         d[a, a] = np.inf
         size[a] += size[b]
         alive[b] = False
-    # Number the merges by height. Order the leaves of each merge such that the nearest ends of its
-    # two parts are adjacent.
+    # Number the merges by height. Each merge joins two sequences of leaves at their most similar
+    # ends.
     name, leaves = list(range(n)), {k: [k] for k in range(n)}
     merges = []
     for i, (a, b, height) in enumerate(sorted(joined, key=lambda m: m[2])):
@@ -243,7 +243,7 @@ def average_linkage(distance: Doubles) -> Tree:
         first_leaves, right = min(ways, key=lambda way: distance[way[0][-1], way[1][0]])
         leaves[n + i] = first_leaves + right
         merges.append((one, other, height, len(first_leaves) + len(right)))
-        # Node n + i replaces both nodes. Index a now refers to this node, and b refers to a.
+        # Node n + i replaces nodes a and b: `name[a]` is the new node, and `name[b]` refers to a.
         name[a], name[b] = n + i, -1 - a
     return Tree(merges, np.array(leaves[2 * n - 2] if n else [], np.int64))
 

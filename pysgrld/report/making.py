@@ -94,7 +94,7 @@ class Page:
         """Short description of the page, for example the numbers of topics and documents."""
         parts = [plural(len(self.main["topics"]), *self.main["topic"])]
         if self.main["docs"] is not None:
-            # Details of the folder if the page is a folder, else None.
+            # Record of the folder's files if the page is a folder, else None.
             folder = self.main["folder"]
             number = folder["documents"] if folder else len(self.main["docs"]["row"])
             contents = {"kept": "texts", "words": "words", "none": "shares"}[self.main["texts"]]

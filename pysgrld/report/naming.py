@@ -24,7 +24,7 @@ WORDS, DOCUMENTS = 20, 5
 #: Maximum number of characters of a document's title in the command's input.
 TITLE = 200
 #: `PATIENCE`: maximum number of seconds that the command may take for a topic. `SAID`: maximum
-#: number of characters of its error output that are shown.
+#: number of characters that a message shows of the command's error output.
 PATIENCE, SAID = 300.0, 100
 #: `MOST`: maximum number of bytes that are read from the command's output. `_BEAT`: number of
 #: seconds between two checks whether the command has ended.
@@ -219,7 +219,7 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _write(descriptor: int, data: bytes) -> int:
-    """Write to a pipe and return the number of bytes taken; a broken pipe counts as taking all."""
+    """Write to a pipe and return the number of bytes written; all bytes if the pipe is broken."""
     try:
         return os.write(descriptor, data)
     except BrokenPipeError:

@@ -139,7 +139,7 @@ def policy_of(page: bytes) -> str:
     return html.unescape(match[1].decode("ascii")) if match else "default-src 'none'"
 
 
-# ---- numbers as few bytes
+# ---- compact encodings of numbers
 
 
 def log16(p: npt.ArrayLike) -> Array:

@@ -125,7 +125,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: PageServer
     server_version = "sgmc"
     sys_version = ""
-    # The default is HTTP/1.0, because an answer in HTTP/0.9 has no headers.
+    # A request without a version counts as HTTP/1.0, because answers in HTTP/0.9 have no headers.
     default_request_version = "HTTP/1.0"
     timeout = PATIENCE_OF_ANSWERS
 
@@ -207,7 +207,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Refuse a request that is not valid HTTP or asks for something other than a file."""
-        # The texts are not shown, because they would repeat parts of the request.
+        # The message and explanation are not sent, because they repeat parts of the request.
         del message, explain
         status = HTTPStatus(code)
         self._refuse(status, f"{status.phrase.lower()} ({code})")

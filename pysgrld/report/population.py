@@ -13,7 +13,7 @@ from pysgrld.report.document_pass import DocumentVisitor, DrawnBlock
 from pysgrld.types import Array, Doubles, Floats, Int64s
 
 #: `WEIGHTINGS`: maximum number of random weightings of documents in the Bayesian bootstrap.
-#: `_CELLS`: maximum number of values in the sums over all weightings.
+#: `_CELLS`: maximum number of weighted sums (weightings x groups x topics).
 WEIGHTINGS, _CELLS = 400, 1_000_000
 #: False discovery rate for the signs "surely more" and "surely less".
 FALSE = 0.05
@@ -77,7 +77,7 @@ class Population(NamedTuple):
 
 
 class Sampled(NamedTuple):
-    """Draws of the shares of topics in a set of documents, or of a difference between two sets.
+    """Draws of topic shares in a set of documents, or of differences of shares between two sets.
 
     Attributes
     ----------
@@ -97,19 +97,19 @@ class Sampled(NamedTuple):
     freedom: Doubles
 
     def topics_variance(self) -> Doubles:
-        """Return the variance of the draws, (K,), minus the noise of drawing single documents."""
+        """Return the variance of the draws, (K,), minus the part from drawing documents' topics."""
         variance: Doubles = np.maximum(0.0, self.drawn.var(axis=0, ddof=1) - self.noise)
         return variance
 
     def subtract(self, other: Sampled) -> Sampled:
-        """Return the difference from the shares in ``other``, with Welch's degrees of freedom."""
+        """Subtract the shares in ``other``, and compute Welch's degrees of freedom."""
         mine, other_variance = ((part.over_documents**2).mean(axis=0) for part in (self, other))
         with np.errstate(divide="ignore", invalid="ignore"):
             freedom = (mine + other_variance) ** 2 / (
                 mine**2 / self.freedom + other_variance**2 / other.freedom
             )
         has_freedom = (self.freedom > 0) & (other.freedom > 0)
-        # The smaller number is used only if both variances are 0.
+        # If both variances are 0, use the smaller number of degrees of freedom.
         least = np.minimum(self.freedom, other.freedom)
         return Sampled(
             self.drawn - other.drawn,
@@ -179,9 +179,9 @@ class _Sums:
         self.weighted = np.zeros((weightings, groups + 1, topics))
         self.size, self.weighted_size = np.zeros(groups + 1), np.zeros((weightings, groups + 1))
         self.noise = np.zeros((groups + 1, topics))
-        # If a unit can be a cluster of several documents, ``_terms`` has each document's group,
-        # mean, size and unit. Otherwise, ``_powers`` has the sums over documents of mean^i size^j
-        # for i + j = 2 and i + j = 4, which need less memory.
+        # With clusters of documents, ``_terms`` has the group, mean, size and cluster of each
+        # document. Without clusters, ``_powers`` needs less memory: it has the sums over documents
+        # of mean^i size^j for i + j = 2 and i + j = 4.
         self._terms: list[tuple[int, Floats, Doubles, Int64s]] = []
         self._powers: dict[tuple[int, int], Doubles] = {}
         if weightings and not clustered:
@@ -212,7 +212,7 @@ class _Sums:
             self.noise[group] += values.var(axis=0, ddof=1).sum(axis=0, dtype=np.float64)
 
     def sampled(self, inside: Array, n: float) -> Sampled:
-        """Return draws of shares in the groups ``inside``; n is the effective sample size."""
+        """Return draws of shares in the groups ``inside``, which have n effective documents."""
         # If there are no documents, the shares become 0.
         size = max(float(self.size @ inside), 1e-9)
         weighted_size = np.maximum(self.weighted_size @ inside, 1e-9)[:, None]
@@ -220,8 +220,8 @@ class _Sums:
             np.einsum("sgk,g->sk", part, inside) for part in (self.drawn, self.weighted)
         )
         drawn /= size
-        # If weights are drawn from Exp(1), the variance of a mean is (n - 1) / (n + 1) of the
-        # unbiased estimate.
+        # Weights are drawn from Exp(1). The variance of a weighted mean is then (n - 1) / (n + 1)
+        # times the unbiased variance.
         unbiased = math.sqrt((n + 1) / (n - 1)) if n >= 2 else 0.0
         freedom = np.zeros(drawn.shape[1])
         if n >= 2 and len(weighted):

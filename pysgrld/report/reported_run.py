@@ -37,7 +37,7 @@ from pysgrld.run.machine import threads as allowed_threads
 from pysgrld.types import Doubles, Int64s
 
 _D = TypeVar("_D", bound=DocumentVisitor)
-#: Number of steps of opening and reading a run, in which progress is reported.
+#: Number of progress steps for opening and reading a run.
 READ_STEPS = 4
 
 

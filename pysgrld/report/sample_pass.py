@@ -19,7 +19,7 @@ from pysgrld.types import Array, Doubles, Floats, Int64s
 
 Bools = npt.NDArray[np.bool_]
 
-#: Number of top words of a topic. Statistics count the draws in which a word is one of them.
+#: Number of top words of a topic. Statistics count the draws in which a word is a top word.
 TEN = 10
 
 
@@ -93,8 +93,8 @@ class KeptSample:
 SampleVisitor = Callable[[KeptSample], None]
 
 
-#: Function that reads the full samples of a single chain for another purpose. It passes the
-#: iteration and the matrices of each sample to its argument, so that a second pass is not needed.
+#: Function that reads the full samples of a single chain for another purpose. To avoid a second
+#: pass, the function calls its argument with the iteration and the matrices of each sample.
 Lead = Callable[[Visit], None]
 
 

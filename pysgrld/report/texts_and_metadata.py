@@ -94,7 +94,7 @@ class AboutWithTexts:
         return [next(found) if a >= 0 else b for a, b in zip(at.tolist(), own(rows), strict=True)]
 
 
-#: Source of titles, columns and texts of documents.
+#: Object from which titles, columns and texts of documents are read.
 Known = About | AboutWithTexts
 
 
@@ -178,7 +178,7 @@ def _with_metadata(results: Results, corpus: Corpus, path: str, added: AddedFile
     asked: dict[str, Any] = {"metadata": path, "quote": "auto", **of_documents}
     for name in ("missing", "date-format"):
         asked[name] = results.options.plain().get(name)
-    # Reading changes the options of a copy, so that the open run keeps its options.
+    # Use a copy of the open run, because its options are changed for reading.
     reader = copy(results)
     reader.asked = asked
     return reader.read(str(corpus.path), added.folder / "metadata", added).about

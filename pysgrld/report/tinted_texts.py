@@ -17,11 +17,11 @@ from pysgrld.options.spelling import fold, word_pattern
 from pysgrld.types import Documents, Doubles, Floats, Int64s
 
 #: `LONGEST`: maximum number of characters shown of a text. `STRETCH`: maximum number of characters
-#: of its best stretch, which is the part with most of the document's main topic. `WORDS`: maximum
-#: number of words shown of a document without text.
+#: of a text's best passage, which is the part with most of the document's main topic. `WORDS`:
+#: maximum number of words shown of a document without text.
 LONGEST, STRETCH, WORDS = 20_000, 300, 60
-#: `_GAP`: pattern of blanks between words. `_NEAR`: a long text is cut at a blank within this
-#: number of characters, or in a word if no blank is that near.
+#: `_GAP`: pattern of blanks between words. `_NEAR`: maximum number of characters by which
+#: the end of a shortened text is moved to avoid a cut in a word.
 _GAP, _NEAR = re.compile(r"\s+"), 40
 #: Maximum number of sequences of letters in the cache; if there are more, the cache is emptied.
 _CACHED = 1 << 17
@@ -164,9 +164,8 @@ class KnownWords:
         self._clear()
 
     def _clear(self) -> None:
-        # Most sequences of letters occur several times. For each sequence, the cache has two
-        # indices into the array of all cached words: the index of its first known word, and that of
-        # the next sequence's first word.
+        # Most sequences of letters occur several times, so `_words` caches their known words. The
+        # words of sequence i are from `_bounds[i]` to `_bounds[i + 1]`.
         self._cached: dict[str, int] = {}
         self._bounds, self._words = array("q", [0]), array("q")
 
@@ -269,8 +268,7 @@ def _tinted_together(
     gaps = places.begin - np.concatenate(([0], places.end[:-1]))[: len(places.begin)]
     begins = ends[:-1][np.diff(ends) > 0]
     gaps[begins] = places.begin[begins]
-    # If a text is shown as a whole and each character is one unit of UTF-16, this list has the
-    # text's spans.
+    # Spans of texts that are shown as a whole and in which each character is one unit of UTF-16.
     spans: list[int] = (
         np.stack((gaps, places.end - places.begin, likely.topics, likely.percents), axis=1)
         .ravel()
@@ -308,7 +306,7 @@ def _shown(
     text_part = text[begin:end]
     units: Sequence[int] = range(len(text_part) + 1)
     if greatest >= _FIRST_IDEOGRAPH:
-        marks = _apart(marks)  # Words that are pairs of ideographs overlap.
+        marks = _apart(marks)  # Pairs of ideographs are words and overlap.
     if greatest > "\uffff":
         # Number of UTF-16 units before each character that is shown.
         codes = np.frombuffer(text_part.encode("utf-32-le", "surrogatepass"), "<u4")
@@ -329,7 +327,7 @@ def _shown(
 
 
 def _best_stretches(places: Places, gains: Doubles, ends: Int64s) -> list[tuple[int, int]]:
-    """Return start and end of the passage of each text with the greatest sum of gains.
+    """Return the start and end of each text's best passage, with the greatest sum of gains.
 
     A passage has at most 300 characters, or one word. A text without words has the passage (0, 0).
 
@@ -347,11 +345,11 @@ def _best_stretches(places: Places, gains: Doubles, ends: Int64s) -> list[tuple[
         return [(0, 0)] * len(stretches)
     words = np.arange(len(gains))
     width = int(places.end.max()) + STRETCH + 1
-    # A text's words begin after those of the previous text, by more than the length of a passage.
+    # Gaps between the positions of different texts keep a passage from spanning two texts.
     base = places.row * width
     first = np.minimum(np.searchsorted(base + places.begin, base + places.end - STRETCH), words)
     total = np.concatenate(([0.0], np.cumsum(gains)))
-    # The later decimals are rounded off, because they depend on the other texts in the sums.
+    # Round the gains, because their last decimals depend on the texts before in the sums.
     gain = np.round(total[1:] - total[first], 9)
     most = np.maximum.reduceat(gain, ends[:-1][has_words])
     best = np.flatnonzero(gain == np.repeat(most, np.diff(ends)[has_words]))

@@ -219,10 +219,7 @@ def test_several_chains(sgmc):
     ("args", "said"),
     [
         (("topics", "run", "--intervals"), "components differ between samples"),
-        (
-            ("export", "run", "--to", "npy", "-o", "all", "--draw", "all"),
-            "and the number of rows varies",
-        ),
+        (("export", "run", "--to", "npy", "-o", "all", "--draw", "all"), "and their number varies"),
         (
             ("eval", "run", "--corpus", "new.txt", "--observed", "0.5"),
             "a mixture scores whole documents",

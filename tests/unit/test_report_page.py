@@ -292,7 +292,7 @@ def test_draws_of_one_chain_and_of_all_are_told_apart(runs):
     assert (found["interval"]["draws"], found["interval"]["pooled"]) == (terms.draws, terms.pooled)
     assert terms.draws == len(run.results.kept())
     told = {entry["name"]: entry["text"] for entry in found["method"]}
-    assert "it is the mean over the chains that have the topic" in told["Probability"]
+    assert "the probability is the mean over the chains that have the topic" in told["Probability"]
     assert terms.pooled > terms.draws
     both = f"stored draws: {terms.draws} of the first chain, {terms.pooled} of all"
     assert both in told["Interval"]

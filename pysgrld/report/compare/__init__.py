@@ -115,7 +115,7 @@ def compare(
             f"{runs[0].path} and {runs[1].path}: their vocabularies have no word in common, so "
             "there is nothing to compare"
         )
-    # If topics are unit vectors, another method replaces this one below.
+    # This method compares distributions; models of unit vectors replace it below.
     how = Likening(DISTRIBUTIONS, False)
     for run in reversed(runs):
         if run.fitted.signed and run.fitted.likeness is not None:
@@ -179,7 +179,7 @@ def former_run(name: str) -> str | None:
 
 
 def _replaced(left: _ComparedRun, right: _ComparedRun) -> list[tuple[int, int]]:
-    """Return (left row, right row) of each topic replaced when one run continued the other.
+    """Return the rows, in the left and the right run, of topics that the later run replaced.
 
     The list is empty unless one of the runs continues the other.
     """
@@ -229,7 +229,7 @@ class _ComparedRun:
         self.topics = Topics(how.scaled(rows), weights)
 
     def numbers(self, rows: Sequence[int]) -> tuple[int, ...]:
-        """Return the topic numbers, as used in exports, of some rows of the compared topics.
+        """Return the numbers that exports use for the topics in the given rows.
 
         Parameters
         ----------

@@ -240,7 +240,7 @@ class Comparison(NamedTuple):
 
     @property
     def news(self) -> dict[str, list[ComparedTopics]]:
-        """Topics grouped by their `change`; each group begins with the greatest share."""
+        """Topics grouped by their `change`, and sorted by decreasing share in each group."""
         found: dict[str, list[ComparedTopics]] = {change: [] for change in CHANGES}
         for topic in sorted(self.topics, key=lambda t: -(t.share_right or t.share_left or 0.0)):
             found[topic.change].append(topic)

@@ -12,7 +12,7 @@ from pysgrld.models.fitted import evenly_spaced
 from pysgrld.reading.results import Results
 from pysgrld.types import Documents, Doubles
 
-#: Maximum number of documents of each run for which proportions of both runs' topics are inferred.
+#: Maximum number of documents of each run in which the topics of both runs are compared.
 DOCUMENTS = 500
 
 

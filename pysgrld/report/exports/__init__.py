@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pysgrld.errors import MissingInputError, plural
 
-# Only type checkers import this, because the command line must load this module quickly.
+# Only type checkers import `Results`, because the command line must load this module quickly.
 if TYPE_CHECKING:
     from pysgrld.reading.results import Results
 

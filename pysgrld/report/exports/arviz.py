@@ -35,7 +35,7 @@ class _Sink(io.RawIOBase):
         self._error: OSError | None = None
 
     def check(self) -> None:
-        """Raise the first error in writing, if there was one.
+        """Raise the first error that occurred in writing, if any.
 
         Raises
         ------

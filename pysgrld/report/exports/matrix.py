@@ -36,7 +36,7 @@ def files(results: Results, request: ExportRequest) -> list[str]:
     if request.draw == "all":
         if results.fitted.no_mean:
             raise UsageError(
-                f"--draw all: {results.fitted.no_mean}, and the number of rows varies; use the "
+                f"--draw all: {results.fitted.no_mean}, and their number varies; use the "
                 f".safetensors file of each sample in {results.path / 'samples'}"
             )
         if not results.kept():
@@ -52,7 +52,7 @@ def files(results: Results, request: ExportRequest) -> list[str]:
 
 
 def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
-    """Write the topics as rows of an array, and the words of the columns."""
+    """Write the topics as rows of an array, and the vocabulary, whose words name the columns."""
     layer, folder = request.at, request.folder
     fitted, one_file = results.fitted, request.format == "safetensors"
     target = folder / f"topics.{request.format}"

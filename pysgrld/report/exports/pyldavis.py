@@ -24,8 +24,8 @@ from pysgrld.types import Doubles, Floats, Int64s
 PAGE, ARGUMENTS = "ldavis.json", "pyldavis.npz"
 #: Step of the slider for lambda, which determines the order of words.
 LAMBDA_STEP = 0.01
-#: The page draws a topic for a word only if at least this number of the word's uses are expected in
-#: the topic.
+#: The page shows a topic for a selected word only if the word has at least this expected number of
+#: uses in the topic.
 _USES = 0.5
 #: Maximum number of bytes of the array of words; each word takes as much space as the longest word.
 _WORDS = 1 << 30

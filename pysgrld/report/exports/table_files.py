@@ -40,7 +40,7 @@ _VALUES = 8_000_000
 
 
 class TableColumn(NamedTuple):
-    """Column of a table; ``kind`` is the kind of its values, such as topic, share or figure."""
+    """Column of a table; ``kind`` names the type of its values, such as "topic" for int32."""
 
     name: str
     kind: str
@@ -260,8 +260,8 @@ def _write_words(
                 steady[ids] = (tracked.ten * among).sum(axis=1)
             else:
                 steady = None
-            # Without draws, interval bounds are NaN, and so are the fractions of draws in which a
-            # word is in the top ten.
+            # Without draws, the interval bounds and the fraction of draws in which a word is in the
+            # top ten are NaN.
             low = high = in_ten = np.full(p.shape, np.nan)
             if tracked.interval is not None:
                 low, high, low_open, high_open, _ = tracked.interval

@@ -25,8 +25,9 @@ HALF = 0.5
 _NAME, _SHORT_NAME, _NAMES = 80, 30, 4_000_000
 #: Number of documents that are read at a time for their names.
 _TOGETHER = 4096
-#: Number of classes of shares for each doubling of the length of documents. A document without
-#: draws gets its interval from documents with draws in the same class.
+#: A document without draws gets its interval from documents with draws in the same class. A class
+#: has documents of similar length (from a power of 2 to the next) and similar share of the main
+#: topic. This is the number of equal parts into which shares from 0 to 1 are divided.
 _ALIKE = 16
 #: The map shows the name of a topic if at least this number of documents are mainly about the
 #: topic.

@@ -25,7 +25,7 @@ ROOM = 2_000_000
 IN_FILE, TITLES = 256, 20_480
 #: Minimum and maximum number of documents fetched in one block.
 _TOGETHER, _MOST = 64, 1024
-#: A topic is listed for a document if its share of the document is at least this.
+#: A topic is listed for a document if the topic's share of the document is at least this number.
 LEAST = 0.005
 #: Maximum number of characters of a title or an id.
 TITLE = 200
@@ -116,7 +116,7 @@ class ShownDocuments(Section):
         parts = [loadings.top[rows].tolist()]
         for values in (loadings.mean, loadings.low, loadings.high):
             parts.append(np.round(values[rows].astype(np.float64), 4).tolist())
-        # The bound is rounded like the shares, which are in single precision.
+        # `LEAST` is rounded to single precision, like the shares.
         numbers = (loadings.mean[rows] >= np.float32(LEAST)).sum(axis=1).tolist()
         return [
             [*map(list, zip(*(part[:number] for part in row), strict=True))]
@@ -233,9 +233,9 @@ class ShownDocuments(Section):
             ),
             Definition(
                 "Tinted words",
-                "Each word has the colour of its most likely topic: the greatest product of the "
-                "topic's share in the document and the word's probability in the topic. Stronger "
-                "colours are more certain.",
+                "Each word has the colour of its most likely topic: the topic with the greatest "
+                "product of the topic's share in the document and the word's probability in the "
+                "topic. Stronger colours are more certain.",
             ),
         ]
 

@@ -27,8 +27,9 @@ MOST = 60
 BINS = 10
 #: Maximum number of values of a column shown next to the list of topics.
 _FEW = 30
-#: `_FEWEST`: minimum number of documents for testing whether their order matters. `_SURELY`:
-#: number of standard errors by which neighbours must be more similar than random pairs.
+#: Documents have an order if neighbours are significantly more similar than random pairs.
+#: `_FEWEST`: minimum number of documents for this test. `_SURELY`: minimum difference between
+#: neighbours and random pairs, in standard errors.
 _FEWEST, _SURELY = 20, 3.0
 #: Kinds of columns shown by default.
 KINDS = ("category", "flag", "integer", "real", "time")
@@ -79,7 +80,7 @@ class GroupShares(Section):
             usual = {
                 name: [round(float(x), 6) for x in each.mean[:, -1]] for name, each in everywhere
             }
-            # Use the share that other sections show, which weights words equally.
+            # Use the share of all words, as other sections show it.
             if self.run.weights is not None:
                 usual["words"] = [round(float(x), 6) for x in self.run.weights]
         if found is not None and (named is not None or self._has_order()):
@@ -136,7 +137,7 @@ class GroupShares(Section):
         return found
 
     def files(self) -> Iterator[tuple[str, bytes, int]]:
-        """Yield files with the best column's group of each additional document on the map."""
+        """Yield files with the groups, by the best column, of additional documents on the map."""
         if self._best is not None:
             for number, rows in enumerate(self.run.beside_rows):
                 content = self._levels(rows).astype(np.uint8).tobytes()
@@ -178,8 +179,8 @@ class GroupShares(Section):
         shown = [self._along] if self._along else self._columns
         units = cluster_units(shown[0].grouping, self.run.asked.cluster, many) if shown else many
         text = (
-            f"By {noun}: the topic's average share in the group. By words: its share of all "
-            "words of the group."
+            f"By {noun}: the topic's average share in the group. By words: the "
+            "topic's share of all words of the group."
         )
         if self.run.draws > 1:
             text += (

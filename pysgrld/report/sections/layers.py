@@ -11,7 +11,7 @@ WORDS = 8
 
 
 class Layers(Section):
-    """Topics of all layers, each with the topics of the layer below that it uses most."""
+    """Topics of all layers; each topic has a list of its main topics in the layer below."""
 
     def main(self) -> dict[str, Any]:
         """Return the tree of topics in all layers, or None for a model with one layer."""

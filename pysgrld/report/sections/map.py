@@ -13,8 +13,8 @@ from pysgrld.report.page_file import NONE, Packed, steps
 from pysgrld.report.reported_run import Definition, ReportedRun, Section
 from pysgrld.types import Doubles
 
-#: `PAIRS`: maximum number of topics for which the page has all pairs. `NEAR`: number of nearest
-#: topics that are listed for each topic.
+#: `PAIRS`: maximum number of topics for which the page stores the distances of all pairs. `NEAR`:
+#: number of nearest topics that are listed for each topic.
 PAIRS, NEAR = 400, 12
 
 
@@ -116,8 +116,9 @@ class TopicMap(Section):
                 Definition(
                     "Map",
                     "One of two maps: principal axes of the distances, or t-SNE started from these "
-                    "axes. The map with more of each topic's nearest topics as neighbours is "
-                    f"shown. If both have less than {100 * KEPT:.0f} % of them, no map is shown.",
+                    "axes. The page shows the map that keeps more of each topic's nearest topics "
+                    "near. If both maps keep less than "
+                    f"{100 * KEPT:.0f} % of them, no map is shown.",
                     "van der Maaten and Hinton 2008",
                 )
             )

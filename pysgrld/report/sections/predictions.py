@@ -16,7 +16,7 @@ _WIDTH = 1.645
 
 
 class PredictionsByLength(Section):
-    """Perplexity of held-out documents by length, and that of word frequencies alone."""
+    """Perplexities of held-out documents, by length, under the model and under word frequencies."""
 
     def main(self) -> dict[str, Any]:
         """Return the groups by length, or None if documents are too few or have no perplexity."""

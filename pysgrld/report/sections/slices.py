@@ -94,7 +94,7 @@ class TopicsInSlices(Section):
         return {"slices": packed}
 
     def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the slices, the topics' shares, and their words' probabilities."""
+        """Return the slices, and the shares and word probabilities of the topics."""
         if not self._names:
             return {}
         record = dict(main["slices"])

@@ -51,7 +51,7 @@ class HowSure(Section):
 
     def main(self) -> dict[str, Any]:
         """Return a sentence about the run, four key values, verdicts, and scores during training."""
-        # Lines of ``metrics.jsonl`` that have the seconds of training.
+        # Lines of ``metrics.jsonl`` that contain the duration of training.
         self._metrics: list[dict[str, Any]] = []
         with contextlib.suppress(MissingInputError):
             self._metrics = [
@@ -170,8 +170,8 @@ class HowSure(Section):
             )
             return [Verdict(True, head, text)]
         if gained >= EVEN:
-            # For densities over thousands of words, the percentage is often near 100, which is
-            # uninformative.
+            # For densities over thousands of words, the gain is often near 100 %, and the number is
+            # then uninformative.
             share = f"{100 * gained:.0f} %" if gained < 0.99 else "Far"
             return [Verdict(True, f"{share} better than word frequencies.", text)]
         head = "No better than" if gained > -EVEN else f"{-100 * gained:.0f} % worse than"
@@ -265,7 +265,7 @@ class HowSure(Section):
         ]
         if found is None or len(clock) < 2 or len(history) + len(point) < 2:
             return None
-        # The average rate is used for iterations after the last known time.
+        # After the last known time, seconds are extrapolated by the average time per iteration.
         rate = clock[-1] / max(1, iterations[-1])
         average = [
             [

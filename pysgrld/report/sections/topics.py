@@ -134,8 +134,8 @@ class TopicRecords(Section):
                 averaged_over = f"all {plural(samples, 'posterior draw')}."
             if samples and run.pooled:
                 averaged_over += (
-                    " If there are several chains, it is the mean over the chains that have "
-                    "the topic."
+                    " If there are several chains, the probability is the mean over the chains "
+                    "that have the topic."
                 )
             definitions.append(
                 Definition(
