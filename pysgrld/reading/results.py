@@ -215,8 +215,8 @@ class Results(KeptSamples):
         """
         if order is not None and self.fitted.signed:
             raise UsageError(
-                f"--words {order}: words of {self.fitted.kind} are always sorted by value; leave out "
-                "--words"
+                f"--words {order}: words of {self.fitted.kind} are always sorted by value; leave "
+                "out --words"
             )
         for results in (self, *self.chains):
             results._word_order = order
