@@ -139,7 +139,7 @@ class WordScorer:
         self._tokens = 1 if totals is None else max(1, int(totals.occurrences.sum()))
         self._total = np.zeros(len(phi))
         if order.name != "probable":
-            # A sum over copied topics is the same for row-major and column-major phi.
+            # Summing copies of topics gives the same sum for row-major and column-major phi.
             for words in _blocks(phi):
                 for part in iterate_topics(phi[words], k):
                     self._total[words] += part.sum(axis=0)
@@ -166,7 +166,7 @@ class WordScorer:
         return scores
 
     def first(self, p: Doubles, n: int) -> Int64s:
-        """Return the ids of the first n words of a topic with word probabilities p.
+        """Return the ids of a topic's first n words, given the topic's word probabilities p.
 
         Words of equal score are ordered by their probability, and then by their number.
         """
@@ -188,7 +188,7 @@ class WordScorer:
 
 
 class FirstWords:
-    """The first n words of each topic, by score, then by probability, then by id.
+    """First n words of each topic, sorted by score, then by probability, then by id.
 
     Words are added in blocks, because copies of all words take much memory.
 
@@ -260,7 +260,7 @@ def distinctiveness(phi: Floats, k: int, top: Int64s) -> Doubles:
     values = np.ones(k)
     for topic, words in enumerate(top.tolist()):
         rows = np.ascontiguousarray(phi[words, :k], np.float64)
-        with np.errstate(invalid="ignore"):  # Readers of topics refuse infinite values.
+        with np.errstate(invalid="ignore"):  # No warning for infinite values.
             values[topic] = (rows[:, topic] / np.maximum(rows.sum(axis=1), 1e-300)).mean()
     return values
 

@@ -394,7 +394,7 @@ def lists(value: str) -> str:
 
 
 KINDS = ("string", "category", "integer", "real", "time", "flag")
-#: `EVERYTHING`: value that selects all fields of the documents. `NOTHING`: value that selects none.
+#: `EVERYTHING` selects all fields of the documents, and `NOTHING` selects no field.
 EVERYTHING, NOTHING = "all", "none"
 
 

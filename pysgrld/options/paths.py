@@ -34,8 +34,8 @@ _PIECE = 1 << 20
 while_waiting: ContextVar[Callable[[str], None] | None] = ContextVar("while_waiting", default=None)
 
 
-#: Class of the error to raise if the system refuses to look up a path. With None, such a path
-#: counts as missing.
+#: Class of the error to raise if the system refuses to look up a path. If the class is None, such
+#: a path counts as missing.
 Refusal = type[SgmcError] | None
 
 
@@ -289,7 +289,7 @@ class _Stream(io.RawIOBase):
 
     def close(self) -> None:
         """Close the file descriptor."""
-        if not self.closed and self._descriptor:  # standard input is not closed
+        if not self.closed and self._descriptor:  # Do not close standard input.
             os.close(self._descriptor)
         super().close()
 

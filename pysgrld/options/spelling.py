@@ -1,4 +1,4 @@
-"""Spelling of vocabulary words: Unicode normal form C, case-folded, no invisible characters.
+"""Spelling of vocabulary words, which are case-folded and in Unicode normal form C.
 
 A word begins with a letter, a digit or an underscore. Combining marks after such a character belong
 to the word. This module applies the rule with Python's Unicode tables. `cpp/text` applies the same

@@ -180,7 +180,7 @@ def seed_words(value: Any) -> SeedWords:
         patterns: dict[Pattern, None] = {}
         for word in words:
             if isinstance(word, tuple | list) and len(word) == 2:
-                word = word[0]  # a run records the pair (word, id)
+                word = word[0]  # A run stores a seed word as a pair (word, id).
             if hasattr(word, "__index__") and not isinstance(word, bool):
                 word = int(word)
             elif not isinstance(word, str) or not word.strip() or not word.isprintable():

@@ -122,7 +122,9 @@ def _read_matrix(path: Path, vocabulary: Path) -> ForeignTopics:
     if matrix.ndim != 2 or len(words) not in matrix.shape or matrix.dtype.kind not in "fiu":
         shape = " x ".join(map(str, matrix.shape))
         raise CorpusError(
-            f"is a matrix of {shape}, but {vocabulary} has {plural(len(words), 'word')}", path
+            f"is a matrix of {shape}, without a row or column for each of the "
+            f"{plural(len(words), 'word')} in {vocabulary}",
+            path,
         )
     phi = matrix if matrix.shape[1] == len(words) else matrix.T
     return ForeignTopics(_scaled(phi, path), words)

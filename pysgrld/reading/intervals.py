@@ -228,7 +228,7 @@ def interval(
     shape = values[0].shape[1:]
     none = np.zeros(shape, bool)
     result = Interval(np.empty(shape), np.empty(shape), none, none.copy(), np.full(shape, np.nan))
-    # Process all topics together that the same set of chains has.
+    # Process together the topics that occur in the same set of chains.
     for pattern in np.unique(has, axis=1).T:
         topics = np.flatnonzero((has == pattern[:, None]).all(axis=0))
         which = np.flatnonzero(pattern)

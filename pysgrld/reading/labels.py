@@ -78,7 +78,7 @@ def labels_of(run: Path, topics: int) -> dict[int, Label]:
 
 
 def read_labels(path: Path, topics: int) -> dict[int, Label]:
-    """Read topic names from a JSON file, an object that maps topic numbers to names.
+    """Read topic names from a JSON file that maps topic numbers to names.
 
     Parameters
     ----------

@@ -155,7 +155,7 @@ class Results(KeptSamples):
     # ---- topics: means, top words, weights, names
 
     def at(self, layer: int | None) -> int:
-        """Convert a layer number that counts from 1 to an index from 0; None is the lowest layer.
+        """Convert a layer number (1 or more) to an index (0 or more); None is the lowest layer.
 
         Raises
         ------
@@ -339,7 +339,7 @@ class Results(KeptSamples):
         return {k: label.name for k, label in self.named.items()}
 
     def replaced_topics(self) -> list[int]:
-        """Return the topics that replaced an earlier topic, and log a warning about lost names."""
+        """Return the topics that replaced earlier topics, and log a warning about lost names."""
         self.named  # noqa: B018
         return [] if self.former is None else self.former.replaced
 
@@ -487,7 +487,7 @@ class Results(KeptSamples):
     def documents(
         self, path: str, listener: Listener, fields: Sequence[str] = (), wanted: Wish | None = None
     ) -> NamedDocuments:
-        """Read a corpus as a stream of documents over the run's words, without storing it.
+        """Stream a corpus as counts of the run's words in documents, without storing the corpus.
 
         Parameters
         ----------

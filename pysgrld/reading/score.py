@@ -131,7 +131,7 @@ def held_out_of(
     scratch: Path,
     listener: Listener,
 ) -> HeldOut:
-    """Read other documents over the run's words, and split them into observed and held-out tokens.
+    """Read other documents as counts of the run's words, and split the tokens of each document.
 
     A warning is logged if the run was trained on these documents.
 

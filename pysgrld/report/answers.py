@@ -160,7 +160,7 @@ class InGroup(NamedTuple):
 
 
 class SharesInGroup(NamedTuple):
-    """Share of a topic in a group: mean over the group's documents, and fraction of their words."""
+    """Shares of a topic in a group of documents: mean over documents, and fraction of all words."""
 
     documents: InGroup
     words: InGroup
@@ -298,7 +298,7 @@ def documents_like(results: Results, key: str, n: int, layer: int) -> SimilarDoc
         advice = "'sgmc export' writes the ids of all documents"
         if not chosen and homes and not of_column:
             column = next(iter(homes))
-            advice = f"column {column} has it: --like {shlex.quote(f'{column}={key}')}"
+            advice = f"column {column} has this value: --like {shlex.quote(f'{column}={key}')}"
         raise UsageError(f"--like {key[:60]!r}: {number} this id or title; {advice}")
     rows = np.union1d(looked_at(corpus), chosen)
     loadings = DocumentTopics()

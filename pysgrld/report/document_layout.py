@@ -22,7 +22,7 @@ _ATTRACTING, _PERPLEXITY = 30, 12.0
 #: first steps in which attraction is exaggerated. `_EXAGGERATION`: factor of the exaggeration.
 _STEPS, _EARLY, _EXAGGERATION = 240, 70, 12.0
 #: Number of landmarks: the documents that are laid out first. Every other document starts between
-#: the landmarks nearest to it.
+#: its nearest landmarks.
 LANDMARKS = 3_000
 #: Layout of all documents: number of neighbours that attract each document, and number of steps of
 #: gradient descent.
@@ -113,7 +113,7 @@ def _spaced(n: int, most: int) -> Int64s:
 
 
 def nearest(rows: Floats, others: Floats, count: int, own: Int64s | None) -> tuple[Int64s, Doubles]:
-    """Return the ``count`` documents nearest to each row, with squared Hellinger distances.
+    """Return each row's ``count`` nearest documents, with squared Hellinger distances.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ class _Cells:
     def nearest(
         self, rows: Floats, count: int, *, own: Int64s | None = None, reach: int = _CELLS
     ) -> tuple[Int64s, Doubles]:
-        """Return the ``count`` documents nearest to each row, with squared Hellinger distances.
+        """Return each row's ``count`` nearest documents, with squared Hellinger distances.
 
         Rows in the same cell are searched together, in all cells that are near any of these rows.
 

@@ -51,7 +51,7 @@ NORMAL = 1.6449
 
 
 class DrawnBlock(NamedTuple):
-    """Draws of the topics of a block of documents, which are processed together.
+    """Draws of the topics of several documents that are processed together.
 
     Attributes
     ----------

@@ -137,7 +137,7 @@ def _words(
         return Coverage.of([])
     held = []
     for side in (0, 1):  # Compare the top words of this run's topics in both runs.
-        # The ids are placeholders for topics without a partner, which are not compared.
+        # For topics without a partner, these ids are placeholders that are not compared.
         ids = np.stack([tops[side], tops[side]])
         for run in (0, 1):
             ids[run, pairs[:, run]] = tops[side][pairs[:, side]]

@@ -47,8 +47,7 @@ class Page:
     ) -> None:
         self._run, self._sections = run, sections
         results, config = run.results, run.results.run.config
-        # Browsers store topic names that the user types under this key. Each layer has its own
-        # key.
+        # A browser stores the user's topic names under this key, which differs between layers.
         key = results.run.identity.digest
         if run.at:
             key = hashlib.sha256(f"{key}/{run.at}".encode()).hexdigest()
@@ -83,7 +82,7 @@ class Page:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The page's content as plain values for JSON, in which numbers are not packed."""
+        """The page's content as plain values for JSON, with unpacked numbers."""
         record = dict(self.main)
         for section in self._sections:
             record |= section.plain(self.main)

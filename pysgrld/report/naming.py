@@ -214,7 +214,7 @@ def _converse(
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Return True if a process has ended, without reaping it, so that its id is not reused."""
+    """Return True if a process has ended; do not reap it, so that its id is not reused."""
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
@@ -228,7 +228,7 @@ def _write(descriptor: int, data: bytes) -> int:
 
 @contextlib.contextmanager
 def _noted_signals() -> Iterator[list[int]]:
-    """Delay the signals that would stop this process, and raise the first of them at the end.
+    """Delay the signals that would stop this process, and raise the first signal at the end.
 
     On a thread other than the main one, no signals are recorded, because only the main thread gets
     signals.

@@ -26,7 +26,7 @@ PORT = 8000
 PATIENCE = 10.0
 #: Maximum number of seconds within which a browser must receive a part of the answer.
 PATIENCE_OF_ANSWERS = 30.0
-#: Maximum number of requests that are answered at the same time. A browser sends six.
+#: Maximum number of requests that are answered at the same time. A browser sends six at a time.
 REQUESTS = 64
 _HOST = "127.0.0.1"
 #: Pattern of the paths that are served: the page (its name or an empty path), and the files that

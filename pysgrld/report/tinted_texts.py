@@ -158,8 +158,8 @@ class KnownWords:
         self, ids: Mapping[str, int], pattern: re.Pattern[str] | None, *, keep_links: bool
     ) -> None:
         self._ids, self._pattern, self._keep_links = ids, pattern, keep_links
-        # Because the pattern has parentheses, `split` returns gaps and sequences of letters in
-        # turn.
+        # Because the pattern has parentheses, `split` returns gaps and sequences of letters
+        # alternately.
         self._parts = re.compile(f"({word_pattern().pattern})")
         self._clear()
 

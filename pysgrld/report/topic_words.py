@@ -374,7 +374,7 @@ class SeedsFollowed:
         for place, (_, words) in enumerate(seed_words):
             ids = np.array([i for _, i in words])
             self._chosen.append(ids[np.lexsort((ids, -self._phi[ids, place]))][:SEEDS])
-        # The top words of each topic are included, because its tenth most probable word is needed.
+        # The top words of each topic are included, because the tenth most probable word is needed.
         top = results.top(min(2 * TEN, len(results.vocabulary)), order=PROBABLE)[:k]
         longest = max(len(ids) for ids in self._chosen)
         self._words = np.concatenate([np.zeros((k, longest), np.int64), top], axis=1)

@@ -170,7 +170,7 @@ def test_documents_like_one_are_found_by_a_column_and_shown_with_text_and_topics
     )
     refused = sgmc("topics", "--like", "69", code=2).stderr
     assert (
-        "no training document has this id or title; column ticket has it: --like ticket=69"
+        "no training document has this id or title; column ticket has this value: --like ticket=69"
         in refused
     )
     assert "20 training documents have" in sgmc("topics", "--like", "level=low", code=2).stderr

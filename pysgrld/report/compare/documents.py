@@ -33,7 +33,7 @@ class SharedDocuments(NamedTuple):
         return correlations(self.left, self.right)
 
     def correlation(self, left: Sequence[int], right: Sequence[int]) -> float:
-        """Return the correlation of the summed proportions of the topics ``left`` and ``right``."""
+        """Return the correlation between summed proportions of left and of right topics."""
         sums = (
             part[:, list(rows)].sum(axis=1, keepdims=True)
             for part, rows in ((self.left, left), (self.right, right))

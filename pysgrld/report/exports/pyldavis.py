@@ -176,7 +176,7 @@ def page_data(model: TopicUse, vocabulary: Sequence[str], words: int, tell: Tell
         rows_shown.append(ids)
         tell("ordering words", topic + 1, k)
 
-    # Fraction of each word's uses in a topic, for topics in which half a use or more is expected.
+    # Fraction of each word's uses in a topic, for topics with at least `_USES` expected uses.
     table: dict[str, list[Any]] = {"Term": [], "Topic": [], "Freq": []}
     listed = np.unique(np.concatenate(rows_shown)).tolist()
     for word in sorted(listed, key=lambda w: vocabulary[w]):

@@ -108,8 +108,9 @@ class Agreement(Section):
             Definition(
                 "R-hat, effective draws",
                 "R-hat: spread of a value over all chains (or both halves of one chain), "
-                "compared with its spread within one; 1 means no difference. If R-hat is "
-                f"{MIXED:g} or more, the topic's shares and intervals are marked as rough. "
+                "compared with its spread within a chain (or half); 1 means no difference. If "
+                f"R-hat is {MIXED:g} or more, the topic's shares and intervals are marked as "
+                "rough. "
                 "Effective draws: number of independent draws whose mean is equally precise.",
                 "Vehtari, Gelman, Simpson, Carpenter and Bürkner 2021",
             ),

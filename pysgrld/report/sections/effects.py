@@ -1,4 +1,4 @@
-"""Effects of columns on topics, which the caller of the report has estimated."""
+"""Section on effects of columns on topics, as estimated by the caller of the report."""
 
 from __future__ import annotations
 

@@ -25,7 +25,8 @@ LEVELS = 100
 MOST = 60
 #: Number of bins for a column of numbers; all bins have about the same number of documents.
 BINS = 10
-#: Maximum number of values of a column shown next to the list of topics.
+#: A column that is not a time is shown next to the list of topics only if it has at most this
+#: number of groups.
 _FEW = 30
 #: Documents have an order if neighbours are significantly more similar than random pairs.
 #: `_FEWEST`: minimum number of documents for this test. `_SURELY`: minimum difference between
@@ -144,7 +145,7 @@ class GroupShares(Section):
                 yield f"levels/{number:06}.bin", zlib.compress(content), int(rows[-1]) + 1
 
     def _levels(self, rows: Int64s) -> Int64s:
-        """Return each document's group in the best column, or 255 if it is in no group."""
+        """Return each document's group in the best column, or 255 for a document in no group."""
         run = self.run
         assert run.about is not None
         assert self._best is not None

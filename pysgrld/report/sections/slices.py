@@ -12,7 +12,7 @@ from pysgrld.report.population import GroupOfEach, PopulationShares
 from pysgrld.report.reported_run import Definition, ReportedRun, Section
 from pysgrld.report.words_over_time import Span, spans, words_over_time
 
-#: Number of words of each topic that are followed over time.
+#: Number of words of each topic whose probabilities are shown over time.
 WORDS = 10
 
 
@@ -131,8 +131,8 @@ class TopicsInSlices(Section):
             ),
             Definition(
                 "Times as probable",
-                "The word's probability in the topic in the last slice, divided by that in the "
-                "first slice.",
+                "The word's probability in the topic in the last slice, divided by the probability "
+                "in the first slice.",
             ),
             Definition(
                 "Begins, ends",

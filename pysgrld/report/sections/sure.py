@@ -165,8 +165,8 @@ class HowSure(Section):
         if gained >= EVEN and kind.name == "perplexity":
             times = float(found.unigram) / float(now)
             head = (
-                f"Given the topics of {self.run.noun.with_article}, its hidden words are "
-                f"{times:.2g} times as likely as given word frequencies."
+                f"The hidden words of {self.run.noun.with_article} are {times:.2g} times as likely "
+                "under its topics as under word frequencies."
             )
             return [Verdict(True, head, text)]
         if gained >= EVEN:

@@ -150,7 +150,7 @@ class TopicRecords(Section):
             alone = (
                 ""
                 if run.pooled
-                else "They are from one chain; another chain may find other topics. "
+                else "The draws are from one chain; another chain may find other topics. "
             )
             definitions += [
                 Definition(
