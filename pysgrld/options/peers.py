@@ -14,7 +14,7 @@ from typing import NamedTuple
 from pysgrld.errors import UsageError
 from pysgrld.options.parse import choice
 
-_SETTLED = "without it, training ends when held-out perplexity has converged"
+_SETTLED = "without this option, training ends when held-out perplexity has converged"
 _RUN = "the run's folder is the model"
 _WITH_TEXTS = "pass the documents as an argument"
 _COUNTED = "sgmc counts words and uses no embeddings"
@@ -134,7 +134,7 @@ PEERS = (
     ),
     Peer("no_above", "gensim", "--max-df"),
     Peer("upper.thresh", "stm", "--max-df"),
-    Peer("rm_top", "tomotopy", "--max-df", "or give --stop-words with a list of the words"),
+    Peer("rm_top", "tomotopy", "--max-df", "or list the words in a file for --stop-words"),
     Peer("keep_n", "gensim", "--max-vocab"),
     Peer("max_features", "scikit-learn", "--max-vocab"),
     Peer(
@@ -281,7 +281,7 @@ MODELS_OF_PEERS = {
         "train with --model lda, then 'sgmc effect' shows how topics depend on columns of documents"
     ),
     "keyatm": "train with --model lda --seed-words FILE",
-    "slda": "no model predicts a column; 'sgmc effect' shows how topics depend on it",
+    "slda": "no model predicts a column; 'sgmc effect' shows how topics depend on a column",
     "llda": "no model ties topics to labels; --seed-words FILE guides topics by words",
     "bertopic": "embeddings are not clustered; train with --model lda, which counts words",
 }
