@@ -180,14 +180,14 @@ Positions = Int64s | PositionsExcept
 
 
 class Condition(Enum):
-    """Condition on the values of an array; each value of the enum is a text for error messages."""
+    """Condition on the values of an array; each value of the enum describes a condition."""
 
     FINITE = "neither NaN nor infinite"
     NOT_NEGATIVE = "finite and at least 0"
     COUNT = "from 0 to 2^53"
     INDEX = "from -1 to 2^31"
     SHARE = "from 0 to 1"
-    PRIOR = "positive in float32, as is the ratio of the smallest to the greatest value"
+    PRIOR = "positive in float32, and so is the smallest value divided by the greatest value"
     LOGARITHM = "from -10^6 to 10^6"
     ROWS_SUM_TO_1 = "not negative, and the sum of each row is 1"
     ROWS_UNIT_NORM = "the Euclidean norm of each row is 1"
@@ -328,8 +328,8 @@ def wider(inflation: float) -> float:
     return max(1.0, inflation * GIVEN_COUNTS)
 
 
-#: Step sizes of the warm-up, which has no noise. They are large at first and then decrease. These
-#: constants had the largest gain in early iterations in measurements.
+#: Step sizes of the warm-up, which has no noise. They are large at first and then decrease. In
+#: measurements, scores improved fastest in early iterations with these constants.
 WARM_UP = Schedule(0.5, 30.0, 0.7)
 
 
@@ -351,7 +351,8 @@ def step_sizes(warm_up: int, steps: tuple[float, float, float] | None) -> Callab
     return lambda t: WARM_UP(t) if t < warm_up else schedule(t - warm_up)
 
 
-#: Weight of a new minibatch in running averages of scales, as in the authors' code of deep LDA.
+#: Weight of a new minibatch in the running averages that precondition steps (`update_scale`), as in
+#: the code of the authors of deep LDA.
 RUNNING = Schedule(0.5, 21.0, 0.7)
 
 

@@ -15,9 +15,10 @@ from pysgrld.types import Array, Doubles, Floats, Int64s
 
 #: `occurrences_per_document` processes this number of documents at a time.
 _DOCUMENTS = 1024
-#: Smaller probabilities are raised to this number, so that they have a logarithm.
+#: Minimum probability. Smaller probabilities are replaced by it, because 0 has no logarithm.
 _TINY = 1e-30
-#: Maximum number of drawn values in memory; topics are processed in blocks of this size.
+#: Maximum number of sampled probabilities in memory. Topics are processed in blocks, so that a
+#: block has at most this number of values.
 _VALUES = 8_000_000
 
 
@@ -45,7 +46,7 @@ class WordsOverTime(NamedTuple):
 
 
 def words_over_time(results: Results, topics: Int64s, most: int) -> WordsOverTime:
-    """Compute probabilities of topics' words in each time slice, over the stored samples.
+    """Compute each topic's word probabilities by time slice: posterior means and intervals.
 
     Intervals for other texts like these documents are wider than posterior intervals: if a word
     occurs D times in a document, the D occurrences count as one observation, so that the part of a
@@ -93,7 +94,7 @@ def words_over_time(results: Results, topics: Int64s, most: int) -> WordsOverTim
 
 
 def _bounds(logs: Doubles, repeated: Doubles, prior: Array | float) -> tuple[Doubles, Doubles]:
-    """Return interval bounds of values, shape (...), from S draws of their logarithms, (S, ...).
+    """Return the bounds of intervals for values, given S draws of the logarithms of these values.
 
     Parameters
     ----------
@@ -110,7 +111,7 @@ def _bounds(logs: Doubles, repeated: Doubles, prior: Array | float) -> tuple[Dou
 
 
 def occurrences_per_document(results: Results, topics: Int64s, words: Int64s) -> Doubles:
-    """Return the mean count of each word in a document, over documents that use it with the topic.
+    """Return a word's mean count in the documents in which the word has the topic.
 
     Parameters
     ----------

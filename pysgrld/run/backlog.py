@@ -19,8 +19,8 @@ from pysgrld.run.directory import RunDirectory
 from pysgrld.run.layout import LOG, SAMPLES, STATUS
 from pysgrld.types import Array, Invariant
 
-#: Maximum total size in bytes of the samples that wait to be written, not counting the first
-#: sample. Above this size, the run ends.
+#: Maximum total size in bytes of the samples that wait to be written. The first waiting sample does
+#: not count. Above this size, the run ends.
 HELD = 64 << 20
 
 
@@ -78,8 +78,8 @@ class Backlog:
         if self._held > HELD:
             raise WriteError(
                 f"{self._errors[SAMPLES]}; the run stops, because more than {HELD >> 20} MB of "
-                "samples wait to be written. Free space and run the same command again; these "
-                "samples are then drawn again from the last checkpoint"
+                "samples wait to be written. Free space and run the same command again: training "
+                "then resumes from the last checkpoint and draws these samples again"
             )
 
     def save_checkpoint(

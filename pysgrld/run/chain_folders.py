@@ -68,7 +68,7 @@ def display_name(path: Path) -> str:
 
 
 def find_chains(folder: Path) -> list[Path]:
-    """Return the folders of the chains in a folder, by number; empty if `folder` cannot be read.
+    """Return the chains' folders in a folder, sorted by number; empty if `folder` is unreadable.
 
     Parameters
     ----------

@@ -111,8 +111,8 @@ def checkpoint_folders(run: Path) -> list[tuple[int, Path]]:
         names = [entry.name for entry in folder.iterdir()]
     except OSError:
         return []
-    # If sgmc is killed between the two renames of a replacement, only the old checkpoint is left,
-    # under another name.
+    # A checkpoint is replaced by two renames. If sgmc is killed between these, only the old
+    # checkpoint is left, under another name.
     folders: dict[int, Path] = {}
     for name in sorted(names, key=lambda name: name.startswith(REPLACED)):
         if (step := folder_step(name)) is not None:
@@ -238,7 +238,7 @@ def newest(
             "\n".join(
                 [
                     f"{run}: no checkpoint is usable; restore one from a backup, or start a new "
-                    "run with another --out:",
+                    "run with another --out. Problems:",
                     *(f"  {problem}" for problem in problems),
                 ]
             )

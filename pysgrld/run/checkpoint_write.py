@@ -149,7 +149,7 @@ def commit(
 
 
 def _link(path: Path, arrays: Mapping[str, Array]) -> Written | None:
-    """Store arrays as a hard link to an undamaged file with the same content in a checkpoint.
+    """Store arrays as a hard link, if an older checkpoint has an equal and undamaged file.
 
     Files of checkpoints never change, so each of the two checkpoints stays complete if the other is
     removed or either is copied. Return None, without a file, if there is no equal file or the file
@@ -223,7 +223,7 @@ def _remove(folder: Path, point: str) -> None:
 
 
 def remove_later(run: Path, step: int) -> bool:
-    """Remove all checkpoints after `step`; if `step` has no checkpoint, only return False."""
+    """Remove all checkpoints after `step`, if `step` has a checkpoint; else return False."""
     checkpoints = checkpoint_folders(run)
     if step not in dict(checkpoints):
         return False
@@ -272,7 +272,7 @@ def keep_failure(run: Path, step: int, arrays: Mapping[str, Array]) -> str:
     try:
         replace_file(path, encode(arrays), "failure")
     except OSError as error:
-        saved = f"the state cannot be saved: {error.strerror or error}"
+        saved = f"the state of the run cannot be saved: {error.strerror or error}"
     else:
         saved = f"the state is saved in {path}"
     return f"{saved}; last good checkpoint: {good}"

@@ -155,7 +155,7 @@ def set_latest(path: Path, root: Path = ROOT) -> None:
             return
         with contextlib.suppress(FileNotFoundError):
             if not _is_name(read_small(root / LATEST, links=False)):
-                raise OSError(errno.EEXIST, "sgmc did not write it")
+                raise OSError(errno.EEXIST, "sgmc did not write the existing file")
         # If a kill leaves this file behind, the next start removes it.
         temporary = path / temporary_name(LATEST)
         write_new(temporary, [f"{path.name}\n".encode()], "latest")
@@ -225,14 +225,14 @@ def check_writable(path: Path) -> None:
             probe.mkdir()
         except OSError as error:
             if error.errno == errno.ENOENT and attempt < _TRIES - 1:
-                continue  # Another start has just moved its run to the path of this folder.
+                continue  # Another sgmc process has just moved its run to this path.
             raise OutputError(
                 f"{path}: cannot be written: {place}: {error.strerror or error}; choose another "
                 "folder with --out"
             ) from error
-        with contextlib.suppress(OSError):  # Another start may have moved the folder.
+        with contextlib.suppress(OSError):  # Another sgmc process may have moved the folder.
             probe.rmdir()
-        sweep(place)  # Remove temporary folders of other starts that were killed in this function.
+        sweep(place)  # Remove temporary folders of processes that were killed in this function.
         return
 
 
@@ -468,8 +468,8 @@ def claim(
 #: A start is refused after this number of consecutive starts without progress.
 FRUITLESS = 2
 
-#: Number of bytes that are read from the end of the log to find the last starts. A start that logs
-#: more than this has made progress.
+#: Number of bytes that are read from the end of the log to find the last starts of a run. A start
+#: that logs more than this number of bytes has made progress.
 _LAST = 1 << 16
 
 #: Last log events of starts that were not killed. A start that ends with one of these events never

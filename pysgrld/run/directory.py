@@ -527,7 +527,7 @@ class RunDirectory:
         return checkpoint
 
     def remove_checkpoints_after(self, step: int) -> bool:
-        """Remove all checkpoints after `step`; if `step` has no checkpoint, only return False.
+        """Remove all checkpoints after `step`, if `step` has a checkpoint; else return False.
 
         Raises
         ------

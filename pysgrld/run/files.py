@@ -40,9 +40,9 @@ Buffer = bytes | bytearray | memoryview
 #: Maximum number of bytes hashed, written or read at a time.
 PIECE = 8 << 20
 
-#: Prefixes of the names of temporary files, and of folders that are being deleted (marked names of
-#: `pysgrld.run.ownership`). A killed process may leave them; they are never read, and the next
-#: start removes them.
+#: Prefixes of the names of temporary files, and of folders that are being deleted. A killed process
+#: may leave such files; they are never read, and the next start removes them. The names are made by
+#: `pysgrld.run.ownership.marked_name`.
 TEMPORARY = ".tmp-"
 TRASH = ".trash-"
 
@@ -240,7 +240,7 @@ def rename(old: Path, new: Path, point: str) -> None:
 
 
 def move_aside(path: Path, name: str, point: str) -> Path:
-    """Rename a file or folder that is to be written again; nothing is removed.
+    """Rename a file or folder, so that its old name is free for a new file or folder.
 
     Parameters
     ----------

@@ -17,7 +17,8 @@ from pysgrld.options.common import format_value
 from pysgrld.options.spelling import BUILT_IN
 from pysgrld.run import jsonio
 
-#: Reading options that older releases did not record for runs on texts, with their values.
+#: Options for reading texts that older releases did not record, each with the value that these
+#: releases used.
 UNSAID = {"numbers": "keep"}
 #: Options that limit a run's length, which may change when the run is resumed.
 BUDGET = ("epochs", "iterations", "exact-sweeps")
@@ -101,7 +102,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
         shown = []
         for fields in (old, new):
             value = format_value(name, fields.get(name, "none"))
-            # A value of this form is a list of stop-word lists.
+            # A list of such dictionaries describes lists of stop words.
             if isinstance(value, list) and all(
                 isinstance(part, dict) and all(isinstance(part.get(n), k) for n, k in kinds.items())
                 for part in value

@@ -100,8 +100,8 @@ def parse_sealed(data: bytes, place: Path) -> Any:
     if seal != _expected_digest(data) and (warned := (str(place), data)) not in _warned:
         _warned.add(warned)
         logger.warning(
-            "%s: was changed since it was written, by hand or by damage, so its values may be "
-            "wrong",
+            "%s: was changed since it was written (edited or damaged), so its values may be wrong; "
+            "restore it from a backup if possible",
             place,
         )
     return value
@@ -200,7 +200,7 @@ def read_lines(path: Path, last: int | None = None) -> list[dict[str, Any]]:
             whole = last is None or size <= last
             if last is not None and size > last:
                 file.seek(size - last - 1)
-                file.readline(LONGEST)  # Skip the rest of the line in which these bytes begin.
+                file.readline(LONGEST)  # Skip the line before the first complete line.
             for number in itertools.count(1):
                 if whole:
                     where = f"{path}:{number}"

@@ -72,7 +72,7 @@ _OF_SEARCH = frozenset({"search.json", "rounds.jsonl", LOCK, f"{LOCK}.held", "co
 
 
 class StopReason(StrEnum):
-    """Reason why a training process ended: ``stop`` in ``status.json`` and in the log."""
+    """Reason why a training process ended, stored as ``stop`` in ``status.json`` and in the log."""
 
     #: The held-out score no longer improves when the sampling time doubles.
     CONVERGED = "converged"
@@ -98,7 +98,7 @@ def refuse_part(path: Path) -> None:
     """
     whole = resolve_path(path, OutputError)
     for folder, part in zip(whole.parents, reversed(whole.parts), strict=False):
-        # Require a second file too, as a user's own folder may have a config.json or a meta.json.
+        # Look for a second file, because other programs may write config.json or meta.json.
         if part in _OF_RUN and is_run(folder, None) and is_file(folder / LOG, None):
             raise OutputError(f"{path}: belongs to the run {folder}; choose another file")
         for kind, names, marks in (
@@ -248,7 +248,7 @@ def read_word_counts(run: Path, config: Mapping[str, Any], words: int) -> WordTo
         If they were changed after they were recorded.
     """
     place, recorded = run / WORD_COUNTS, config.get("corpus", {}).get("word_counts")
-    again = f"'sgmc train --resume {run}' writes it again"
+    again = f"'sgmc train --resume {run}' restores the file"
     try:
         counts = _load(place, words)
     except OSError as error:
@@ -269,9 +269,9 @@ def _load(place: Path, words: int) -> WordTotals:
     data = io.BytesIO(read_small(place, _HEADER + 16 * words))
     try:
         counts = np.load(data, allow_pickle=False)
-    # NumPy parses the header as Python code, so an invalid header raises these errors.
+    # NumPy parses the header as Python code, so an invalid header raises errors of Python syntax.
     except (tokenize.TokenError, SyntaxError):
-        raise ValueError("its header is not a NumPy header") from None
+        raise ValueError("the header of the file is not a NumPy header") from None
     if not isinstance(counts, np.ndarray) or counts.dtype != np.int64 or counts.shape != (2, words):
         raise ValueError("the file does not contain the counts of the run's words")
     return WordTotals(*counts)

@@ -127,7 +127,7 @@ class Lock:
                     if who and (who.get("host") != me["host"] or _alive(who.get("pid"))):
                         break
                     time.sleep(0.01)
-                raise _refusal(path, who, "wait for it, or use another --out") from None
+                raise _refusal(path, who, "wait for that process, or use another --out") from None
             except OSError as error:
                 if error.errno not in NO_FLOCK:
                     raise WriteError(f"{path}: cannot be locked: {error.strerror}") from error
@@ -160,7 +160,7 @@ class Lock:
             # now has its pid. Without `flock`, the pid is the only evidence.
             is_other = old.get("pid") != me["pid"] and _alive(old.get("pid"))
             if not flocked and (is_other or _is_held_here(os.fstat(self._fd))):
-                raise _refusal(self.path, old, "wait for it, or stop it")
+                raise _refusal(self.path, old, "wait for that process, or stop it")
         elif not _same_job_restarted(old, me):
             raise _refusal(self.path, old, "if that process has died, give --break-lock")
         logger.warning(
@@ -195,7 +195,7 @@ class Lock:
             )
 
     def release(self, *, ours: bool = True) -> None:
-        """Release the lock; with ``ours``, also empty the lock file."""
+        """Release the lock, and empty the lock file if ``ours`` is True."""
         if ours and is_same(self.path, self._fd):
             with contextlib.suppress(OSError):
                 os.ftruncate(self._fd, 0)
@@ -312,7 +312,7 @@ class LockFile:
         same_host = old.get("host") == me["host"]
         if not (same_host and not _alive(old.get("pid"))) and not _same_job_restarted(old, me):
             if silent < SILENT:
-                raise _refusal(path, old, "wait for it, or use another --out")
+                raise _refusal(path, old, "wait for that process, or use another --out")
             if not break_lock:
                 raise _refusal(
                     path,

@@ -62,7 +62,7 @@ class Threads(NamedTuple):
 
 
 def threads(requested: int | None, environment: Mapping[str, str] | None = None) -> Threads:
-    """Return the number of threads to use, from the first source that gives a number.
+    """Return the number of threads to use, from an option, the environment or the processors.
 
     The sources are, in this order: ``--threads``, ``OMP_NUM_THREADS``, ``SLURM_CPUS_PER_TASK``, and
     the smaller of the CPU affinity and the cgroup's quota. The number of processors of the machine

@@ -51,7 +51,7 @@ from pysgrld.errors import OutputError
 #: Name of the list of files that sgmc wrote into a folder; its first JSON line is `_HEAD`.
 LIST = ".sgmc-files.jsonl"
 _HEAD = {"format": "sgmc-files", "version": 1}
-#: Maximum size of a list in bytes.
+#: Maximum size in bytes of a list of files.
 _LONGEST = 1 << 30
 #: Number of bytes hashed at a time.
 _PIECE = 1 << 20
@@ -68,13 +68,13 @@ def _checksum(stem: str, digits: str) -> str:
 
 
 def marked_name(stem: str) -> str:
-    """Return a unique name: ``STEM-``, then 16 hexadecimal digits that include a checksum."""
+    """Return a unique name, ``STEM-`` and 16 hexadecimal digits that include a checksum."""
     digits = os.urandom(4).hex()
     return f"{stem}-{digits}{_checksum(stem, digits)}"
 
 
 def is_marked(name: str, *stems: str) -> bool:
-    """Return True if `marked_name` made the name, from a stem that begins with a given prefix.
+    """Return True if `marked_name` made the name, and the name begins with a given prefix.
 
     Parameters
     ----------
@@ -294,7 +294,7 @@ class FileList:
 
 
 #: Folders that this process has claimed. A file that is written into such a folder is added to the
-#: folder's list.
+#: folder's list of files.
 _claimed: set[Path] = set()
 #: Files that this process will write and that did not exist when `expect_free` was called.
 _free: set[Path] = set()
@@ -340,7 +340,7 @@ def read_file_list(folder: Path) -> FileList | None:
     OSError
         If the folder cannot be looked up.
     """
-    # A file of this name that sgmc did not write is no list.
+    # If sgmc did not write the file with the name of the list, the folder has no list.
     with contextlib.suppress(OutputError):
         files = FileList(folder)
         if files.exists or folder.resolve() in _claimed:
@@ -372,7 +372,7 @@ def claim_files(folder: Path, names: Iterable[str], *, force: bool) -> FileList:
         sgmc did write it but `force` is not set; if the folder is a file or cannot be looked up.
     """
     if os.path.lexists(folder) and not folder.is_dir():
-        raise OutputError(f"{folder}: is a file; name a folder")
+        raise OutputError(f"{folder}: is a file; give a folder")
     try:
         files = FileList(folder)
         for name in names:

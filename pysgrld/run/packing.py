@@ -67,7 +67,7 @@ def pack(array: Array) -> Iterator[bytes]:
 
 
 def unpack(fd: int, start: int, stop: int, array: Array, tell: Callable[[Buffer], None]) -> None:
-    """Decompress a frame of a file into an array.
+    """Decompress a zstd frame, which is a part of a file, into an array.
 
     Parameters
     ----------
@@ -97,11 +97,11 @@ def unpack(fd: int, start: int, stop: int, array: Array, tell: Callable[[Buffer]
                 columns = np.ascontiguousarray(planes.T).reshape(-1).view(array.dtype)
                 block[...] = columns.reshape(block.shape[::-1]).T
             if reader.read(1):
-                raise ValueError("the frame is longer than the array")
+                raise ValueError("the decompressed data is longer than the array")
     except zstandard.ZstdError as error:
-        raise ValueError(f"the frame cannot be decompressed ({error})") from None
+        raise ValueError(f"the data cannot be decompressed ({error})") from None
     while source.read(PIECE):
-        pass  # Pass the bytes after the end of the frame to `tell`, too.
+        pass  # Each read passes bytes after the end of the frame to `tell`.
 
 
 class _Part:
@@ -123,7 +123,7 @@ def _fill(readinto: Callable[[memoryview], int], view: memoryview) -> None:
     while view:
         count = readinto(view)
         if not count:
-            raise ValueError("the frame is shorter than the array")
+            raise ValueError("the decompressed data is shorter than the array")
         view = view[count:]
 
 

@@ -83,7 +83,7 @@ class StoredParts:
             try:
                 arrays: StoredArrays = load(path, Written(path.stat().st_size, digest))
             except (OSError, DamagedError) as error:
-                logger.warning("%s; this part is computed again", error)
+                logger.warning("%s; the short chain of this file is trained again", error)
             else:
                 parts[number] = Part(step, arrays)
         return parts

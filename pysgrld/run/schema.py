@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
-#: Type of each value of a record by key; the type of a nested record is a schema itself. A key may
-#: be missing if its type includes None.
+#: Schema of a record, which maps each key to the type of its value. For a nested record, the type
+#: is another schema. A key may be missing if its type includes None.
 Schema = Mapping[str, Any]
 #: Type of nonnegative integers.
 NATURAL = Annotated[int, 0]
@@ -59,7 +59,7 @@ def misfit(record: Any, schema: Schema, name: str = "") -> str | None:
 
 
 def shortened(value: Any) -> str:
-    """Format a value for a message on one line of limited length.
+    """Return a value as one short line of ASCII text, for use in a message.
 
     Parameters
     ----------

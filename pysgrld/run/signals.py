@@ -94,8 +94,8 @@ class StopFlag(contextlib.ExitStack):
                 "time instead"
             )
         else:
-            # Request a checkpoint, to measure how long it takes. The margin is the time that
-            # Python needs to exit.
+            # Request a checkpoint, to measure how long it takes. The margin is time before the
+            # deadline, because Python needs time to exit.
             self._checkpoint_wanted = True
             self._margin = min(0.5, 0.1 * max(0.0, self._deadline - self._start))
 
@@ -233,8 +233,8 @@ class AwakeClock(contextlib.ExitStack):
 
     def __enter__(self) -> AwakeClock:
         self._last = self._clock()
-        # If the thread cannot start, suspensions are not noticed, because a long delay could also
-        # be a long step.
+        # Without this thread, suspensions are not detected: a long time between two readings may also
+        # be the time of a long step.
         with contextlib.suppress(RuntimeError, MemoryError):
             check_room_for_thread()
             self._thread.start()

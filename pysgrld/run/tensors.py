@@ -62,7 +62,7 @@ _DTYPES = {
 }
 _CODES = {dtype: code for code, dtype in _DTYPES.items()}
 
-#: Key of a header's metadata: type and lengths of axes of each compressed array, by name.
+#: Key of a header under which the types and shapes of the compressed arrays are stored.
 _METADATA = "__metadata__"
 _FORM = re.compile(r"([A-Z0-9]{2,4})((?: \d{1,19})+)")
 
@@ -152,7 +152,7 @@ def format_header(
 
 
 def encode(arrays: Mapping[str, Array], *, compress: bool = False) -> Iterator[Buffer]:
-    """Yield the bytes of a file of the given arrays, in pieces.
+    """Yield the bytes of a file that stores the given arrays, in pieces.
 
     Parameters
     ----------
@@ -513,7 +513,7 @@ def check_values(path: Path, invariants: Mapping[str, Invariant]) -> None:
 #: Empty mapping, for a file without arrays or for arrays without known invariants.
 NONE: Mapping[str, Any] = MappingProxyType({})
 
-#: A row's sum or norm may deviate from 1 by at most this, because of single precision.
+#: Maximum deviation of a row's sum or norm from 1, which single precision causes.
 TOLERANCE = 1e-3
 
 #: Range of an array's values for each condition. All floats in a checkpoint must satisfy `FINITE`,
@@ -570,7 +570,7 @@ def violation(
             if condition is Condition.PRIOR and not (array.size and is_prior(array)):
                 return f"array {name!r} has values that are not valid prior parameters"
             continue
-        off = ~(np.abs(values - 1) < TOLERANCE)  # This is True for NaN, too.
+        off = ~(np.abs(values - 1) < TOLERANCE)  # `off` is True for NaN.
         if off.any():
             k = int(off.argmax())
             return f"{row} {first + k} {wrong.format(values[k])}"

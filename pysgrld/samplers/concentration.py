@@ -121,7 +121,7 @@ class GivenCounts(Concentration):
     """
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Draw eta given the tokens of each word in each topic; the step size ``h`` is unused.
+        """Draw eta given each word's token count in each topic; the step size ``h`` is unused.
 
         The topics are integrated out.
         """

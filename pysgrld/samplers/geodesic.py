@@ -58,7 +58,7 @@ class Geodesic(Points):
             else:
                 slope = statistics.sample_and_evaluate(key, part, self.x, noise=noise)
             sd: float | Doubles = math.sqrt(2.0 * settings.friction)
-            # Minibatch noise is a part of the required noise, so its variance is subtracted.
+            # Subtract the variance of minibatch noise, which is a part of the required noise.
             if slope.noise is not None:
                 sd = np.sqrt(np.maximum(0.0, sd**2 - h * h * slope.noise))
             self.change_velocities(key, part, slope.gradient, h, sd, damp)
@@ -66,7 +66,7 @@ class Geodesic(Points):
             self.friction(h)
 
     def friction(self, h: float) -> float:
-        """Return the friction per step; a subclass may adapt friction over half a step ``h``."""
+        """Return the friction per step; a subclass also adapts it over a time ``h`` / 2."""
         del h  # The argument is unused, because the friction is constant.
         return float(self.block.settings.friction)
 

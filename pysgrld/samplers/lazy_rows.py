@@ -37,8 +37,8 @@ from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 #: Number of iterations after which all rows are brought up to date, so that rounding errors and
 #: missing noise do not accumulate in the sums.
 RENEW = 1000
-#: Minimum sum s_k of a topic's rows with which lazy steps may replace the sum by its conditional
-#: mean. The relative error of the mean is then 3 %.
+#: Minimum sum s_k of a topic's rows for lazy steps. In lazy steps, the conditional mean of the sum
+#: replaces the sum. At this minimum, the relative error of the mean is 3 %.
 DENSE = 1000.0
 
 

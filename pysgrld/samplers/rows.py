@@ -117,7 +117,7 @@ def update_on_all_processes(
     v, across = arguments["g"].shape
     units = -(-v // core.ROW_UNIT)
     contributions = np.zeros((units + peers.size, across))
-    # The rows after ``units`` are error flags, one for each process.
+    # Each row after the first ``units`` rows is the error flag of a process.
     added, wrong = (contributions[:units], None)
     try:
         peers.move(partial(kernel, **arguments, added=added, rank=peers.rank, size=peers.size))
@@ -163,7 +163,7 @@ class Rows(StateFromRows):
         self.step_with_kernel(core.simplex_relax, Key(0, 0, 0), nothing, h=0.0)
 
     def totals_argument(self, counts: Counts) -> dict[str, Any]:
-        """Return the kernel argument ``totals``, the tokens of each topic; {} for one process."""
+        """Return the kernel argument ``totals``, each topic's token count; {} for one process."""
         if self.peers is None:
             return {}
         return {"totals": self.peers.sum_over_processes(counts.counts.sum(axis=0))}

@@ -32,7 +32,7 @@ class HamiltonianSettings(SamplerSettings):
 
 
 def default_step(facts: SamplerFacts, settings: HamiltonianSettings) -> Steps:
-    """Return a constant step size after a warm-up, or a decaying one without a warm-up."""
+    """Return a constant step size after a warm-up, or a decaying step size without a warm-up."""
     del settings
     return (0.2, 1.0, 0.0) if facts.warm_up > 0 else (0.2, 1000.0, 0.55)
 

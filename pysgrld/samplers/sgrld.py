@@ -15,9 +15,9 @@ from pysgrld.types import Doubles, Key
 
 
 def default_step(facts: SamplerFacts, settings: SamplerSettings) -> Steps:
-    """Return a constant step size after a warm-up, or a decaying one without a warm-up.
+    """Return a constant step size after a warm-up, or a decaying step size without a warm-up.
 
-    The decaying one is the paper's.
+    The decaying step size is the paper's.
     """
     del settings
     return (0.002, 1.0, 0.0) if facts.warm_up > 0 else (0.01, 1000.0, 0.6)

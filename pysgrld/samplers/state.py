@@ -20,7 +20,7 @@ S = TypeVar("S", contravariant=True)
 
 
 class Counts(NamedTuple):
-    """Sufficient statistics of topics and gamma shapes: number of each word's tokens in each topic.
+    """Token counts of words in topics, the sufficient statistics for topics and gamma shapes.
 
     Attributes
     ----------
@@ -360,7 +360,7 @@ class BlockState(ABC, Generic[S]):
         return self.current_rows(key)
 
     def topic_conditional(self, key: Key) -> TopicConditional | None:
-        """Return the distribution of topics in `draw_rows`, or None if `draw_rows` draws nothing.
+        """Return the distribution from which `draw_rows` draws, or None if there is no draw.
 
         None also means that the distribution is not a `TopicConditional`.
         """

@@ -23,7 +23,8 @@ from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
 from pysgrld.samplers.state import Counts, update_scale
 from pysgrld.types import Doubles, Int64s, Key, Schedule
 
-#: Maximum step, in distances to a topic's conditional mean; steps beyond 2 would diverge.
+#: Maximum step, as a multiple of the distance to the topic's conditional mean. Steps of more than 2
+#: times this distance would diverge.
 FARTHEST = 1.9
 
 
@@ -46,11 +47,11 @@ def default_step(facts: SamplerFacts, settings: ScaledSettings) -> Steps:
 
 
 class TopicScales(Rows):
-    """Topics of ``tlasgr``: steps are divided by a running estimate of each topic's tokens."""
+    """Topics of ``tlasgr``; a topic's steps are divided by its estimated token count."""
 
     names = ("g", "sums", "m", "updates")
-    #: Whether steps are divided by a single running estimate, the mean over the lowest layer's
-    #: topics.
+    #: Whether the steps of all topics are divided by the same running estimate: the mean token
+    #: count of a topic in the lowest layer.
     one_scale: ClassVar[bool] = False
     m: Doubles
     updates: Int64s

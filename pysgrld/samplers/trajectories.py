@@ -25,8 +25,8 @@ from pysgrld.types import Array, Block, Doubles, Key
 
 #: Target acceptance of trajectories whose step size is adapted.
 ACCEPTED = 0.65
-#: Constants of dual averaging by Hoffman and Gelman (2014), section 3.2.1: gamma, t0, kappa, and
-#: the step size towards which the adaptation is drawn, divided by the first step size.
+#: Constants of dual averaging in Hoffman and Gelman (2014), section 3.2.1: gamma, t0, kappa, and
+#: exp(mu) divided by the first step size. The adapted step size is shrunk towards exp(mu).
 SHRINKAGE, DELAY, FORGETTING, AMBITION = 0.05, 10.0, 0.75, 10.0
 
 
@@ -120,14 +120,14 @@ class AdaptedTrajectories(Trajectories):
         return super().new_arrays(block) | {"adapted": np.zeros(3)}
 
     def step(self, key: Key, statistics: Potential, h: float) -> None:
-        """Follow a trajectory with a multiple of ``h``, which the first iterations adapt."""
+        """Follow a trajectory of steps ``h`` times a factor; first iterations adapt this factor."""
         adapts = key.step < self.block.settings.adapted_iterations
         acceptance = self.follow(key, statistics, h * math.exp(self.adapted[0 if adapts else 1]))
         if adapts:
             self.adapt(key.step + 1, acceptance)
 
     def adapt(self, m: int, acceptance: float) -> None:
-        """Adapt the step size to the acceptance probability of iteration ``m``, from 1."""
+        """Adapt the step size, given the acceptance probability of iteration ``m`` (1, 2, ...)."""
         log_factor, average, shortfall = self.adapted.tolist()
         shortfall += (ACCEPTED - acceptance - shortfall) / (m + DELAY)
         log_factor = math.log(AMBITION) - math.sqrt(m) / SHRINKAGE * shortfall

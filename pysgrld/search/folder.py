@@ -153,7 +153,7 @@ def check(request: SearchRequest) -> None:
     """
     choices = request.choices
     if choices.hold_out.holdout == 0:
-        raise UsageError("--holdout 0 leaves no documents to compare settings; leave it out")
+        raise UsageError("--holdout 0 leaves no documents for comparisons; leave out --holdout")
     refuse_streams(request.inputs, choices, "a search")
     if request.resumed() is None:
         draft = _draft(request)
@@ -286,7 +286,7 @@ def find(request: SearchRequest) -> Path:
 
 
 def _matches_plan(request: SearchRequest, plan: SearchPlan) -> bool:
-    """Return True if a request and a plan have the same settings and options, on any corpus."""
+    """Return True if a request and a plan have equal settings and options; ignore the corpus."""
     return _draft(request, plan.corpus["training_tokens"]).is_like(plan)
 
 
@@ -333,8 +333,8 @@ def _has_only_started(folder: Path) -> bool:
 def _plan_settings(request: SearchRequest, folder: Path, listener: Stoppable) -> ReadySearch | None:
     """Plan all settings for the corpus; return None if the folder's search has another corpus."""
     search = ReadySearch(folder, _draft(request), request)
-    # The limit applies to all runs together. Check only once how many runs fit into memory at a
-    # time.
+    # The memory limit applies to all runs together. Check only once how many runs fit into memory
+    # at a time.
     memory = request.choices.start.max_memory
     shared = {} if memory is None else {"max_memory": memory}
 

@@ -91,7 +91,7 @@ def search(request: SearchRequest, teller: SearchTeller, explain: Explain) -> De
 
 
 def open_tasks(request: SearchRequest, teller: SearchTeller) -> int:
-    """Decide each trained round, and return the number of runs in the next round, or 0 at the end.
+    """Drop bad settings after each trained round; return the number of runs of the next round.
 
     Parameters
     ----------

@@ -64,7 +64,8 @@ def read_standing(
     first, share_gained = chains[0], scorers[0].share_gained
     step, options = first.checkpoint.step, first.options
     history = read_running_averages(first.checkpoint.arrays).history.tolist()
-    # Gain of the second half of the iterations, or None if the first half has no sample.
+    # Fraction by which the score has improved in the second half of the iterations. None if the
+    # first half has no sample.
     gained = None
     before = (step // 2 - options.burn_in) // options.sample_every
     if 1 <= before < len(history):
@@ -235,8 +236,8 @@ def read_result(
         standing, scores = read_standing(contender, chains)
         score = bounds(float(standing.score), resample_scores([standing.score])[0])
         share, least, most = (math.nan if x is None else x for x in one["worse"])
-        # Fraction by which the score improves over that of the next smaller number of topics, with
-        # all other options equal.
+        # Fraction by which the score is better than the score of the setting with the next smaller
+        # number of topics and otherwise the same options.
         gain = None
         if not dropped:
             smaller = [

@@ -24,8 +24,8 @@ PLAN = "search.json"
 FIRST_EPOCHS = 4
 #: The first round is long enough if every run has this number of posterior samples.
 FIRST_SAMPLES = 20
-#: `FEWER_SAMPLES`: if samples are taken rarely, this smaller number of samples suffices in the
-#: first round. `FIRST_ITERATIONS`: number of iterations after burn-in that suffices with it.
+#: If samples are taken rarely, a first round of `FEWER_SAMPLES` samples and `FIRST_ITERATIONS`
+#: iterations after burn-in is long enough.
 FEWER_SAMPLES, FIRST_ITERATIONS = 10, 100
 #: Maximum number of settings (combinations of options) that a search compares.
 MOST = 1000
@@ -136,7 +136,7 @@ def varied_options(
     names = [name for name, _ in grid]
     for name in names:
         if names.count(name) > 1:
-            raise UsageError(f"--grid {name} is given twice; list all values in one")
+            raise UsageError(f"--grid {name} is given twice; list all values in one --grid")
         if name in choices.names:
             raise UsageError(
                 f"{option_text(name)} and --grid {name} contradict each other; give one of them"
@@ -174,7 +174,7 @@ def list_settings(axes: Sequence[Axis]) -> tuple[Contender, ...]:
         contenders.append(Contender("-".join(parts), tuple(i for i, _ in chosen), options))
     names = [contender.name for contender in contenders]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise UsageError(f"two values need the same folder {twice}; rename one of the files")
+        raise UsageError(f"two values of --grid need the folder {twice}; rename one of the files")
     return tuple(contenders)
 
 

@@ -51,7 +51,7 @@ def write_result(result: SearchResult, note: Callable[[str], None]) -> list[Path
 
 
 def claim_results(folder: Path) -> None:
-    """Claim the names of the result files; raise an error if another program's files have them.
+    """Claim the names of the result files; raise an error if other programs use these names.
 
     Raises
     ------

@@ -28,8 +28,8 @@ ROUNDS = "rounds.jsonl"
 #: A setting may be dropped if its perplexity exceeds that of the best setting by more than this
 #: fraction, with 95 % certainty.
 WORSE = 0.01
-#: A search also reports the smallest number of topics with a perplexity that exceeds the best one
-#: by at most this fraction.
+#: A search also reports the smallest number of topics with a perplexity that exceeds the best
+#: perplexity by at most this fraction.
 NEAR = 0.005
 #: `RESAMPLES`: number of times that held-out documents are resampled. `SURE`: coverage of the
 #: intervals.
@@ -190,7 +190,7 @@ def best_setting(standings: Iterable[Standing]) -> Standing:
 
 
 def relative_excess(standing: Standing, a: float, leader: float) -> float:
-    """Return the fraction by which the perplexity of score ``a`` exceeds that of ``leader``."""
+    """Return the fraction by which perplexity at score ``a`` exceeds perplexity at ``leader``."""
     share = standing.share_gained(a, leader)
     return 1.0 / (1.0 - share) - 1.0 if share < 1.0 else math.inf
 
@@ -217,7 +217,7 @@ def bounds(value: float, draws: Doubles) -> Interval95:
 
 
 def differences(standings: Sequence[Standing], leader: Standing) -> list[Interval95]:
-    """Return interval estimates of the fractions by which perplexities exceed the best one."""
+    """Return intervals for the fraction by which each perplexity exceeds the best perplexity."""
     draws = resample_scores([s.score for s in standings])
     lead = draws[[s.name for s in standings].index(leader.name)]
     intervals = []

@@ -13,7 +13,7 @@ from pysgrld.search.outcome import SearchResult, SettingResult
 from pysgrld.search.plan import Contender, SearchPlan, is_search, read_plan
 from pysgrld.search.rounds import NEAR, Round, next_round, read_rounds
 
-#: Heads of the table's columns that follow the varied options and the score.
+#: Heads of the last columns of the table, to the right of the varied options and the score.
 HEADS = (
     "95 % interval",
     "above the best",
@@ -140,7 +140,7 @@ class SearchProgress(NamedTuple):
 
 
 def find_search(run: Path) -> Path | None:
-    """Return the folder of the search to which a run belongs, or None if it belongs to none.
+    """Return the folder of the search that contains a run, or None if the run is in no search.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def table(result: SearchResult) -> list[tuple[str, ...]]:
 
 
 def sentences(result: SearchResult) -> list[str]:
-    """Return sentences about the best setting, the smallest good one, and the scores' precision.
+    """Return sentences about the best and the smallest good setting, and the scores' precision.
 
     Parameters
     ----------

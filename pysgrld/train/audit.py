@@ -22,21 +22,21 @@ from pysgrld.train.replication import ITERATIONS, train_replicate
 from pysgrld.train.short_chains import FirstTopics
 from pysgrld.types import Array, Floats, Int64s
 
-#: Minimum overlap of an audited topic with the most similar topic of a chain, from which the chain
-#: counts as having found the audited topic.
+#: A chain has found an audited topic if the chain's most similar topic has at least this overlap
+#: with the audited topic.
 FOUND = 0.5
 #: An audited topic counts as a mixture in a chain if its overlap with the mean of two topics
 #: exceeds its overlap with the most similar topic by at least this amount.
 _SECOND = 0.1
-#: A verdict requires that more than this fraction of the chains support it. A topic that fewer chains
-#: have is uncertain, if at least the fraction `_SOME` of the chains have it.
+#: `_MOST`: a topic is real, or a mixture, if it is so in more than this fraction of the chains.
+#: `_SOME`: a topic is uncertain if fewer chains, but at least this fraction of them, have found it.
 _MOST, _SOME = 0.5, 1 / 3
 #: Number of a chain's most similar topics that are tried as parts of a mixture.
 _PARTS = 4
 #: `TOP`: number of an audited topic's top words that are looked up in a chain. `_AMONG`: number of
 #: the matching topic's top words among which a word counts as found.
 TOP, _AMONG = 10, 20
-#: Part of the random seed, which makes the random numbers of an audit differ from all others.
+#: Part of the random seed, so that audits do not use the random numbers of other computations.
 _SEED = 2027
 
 Verdict = Literal["real", "uncertain", "mixture", "duplicate", "background", "not found"]
@@ -245,7 +245,7 @@ class _InChain(NamedTuple):
 
 
 def _mixed(foreign: Floats, k: int) -> tuple[int, int] | None:
-    """Return the two other audited topics whose mean is topic ``k``, or None if there are none."""
+    """Return two other audited topics with a mean similar to topic ``k``, or None if none exist."""
     columns = np.delete(np.arange(len(foreign)), k)
     if len(columns) < 2:
         return None

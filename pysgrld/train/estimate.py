@@ -30,8 +30,8 @@ from pysgrld.options.option import Resolved
 from pysgrld.train.plan import plan_training
 from pysgrld.train.request import Request
 
-#: Minimum number of seconds of an iteration during which only one thread works. With the unit times
-#: of training, this is 4.5 % of an iteration on Simple English Wikipedia at K = 100.
+#: Minimum number of seconds of an iteration during which only one thread works. On Simple English
+#: Wikipedia with 100 topics, this is 4.5 % of the predicted time of an iteration.
 ALONE = 0.43e-3
 #: Minimum share of an iteration during which only one thread works, computed from the processor
 #: time of parallel loops (docs/performance.md, "Which minibatch, threads and ranks").
@@ -44,11 +44,12 @@ MOST = 1 + int(1 / SHARE)
 DOCUMENTS = 4
 #: Number of epochs from which hours are estimated. Runs until convergence take 30 to 75 epochs.
 EPOCHS = 60
-#: `FOR_RANKS`: minimum minibatch size for which several ranks train a chain. `_STEPS`: minimum number
-#: of iterations in an epoch with a minibatch of this size, if it is proposed.
+#: `FOR_RANKS`: minimum minibatch size for which several ranks train a chain. `_STEPS`: minimum
+#: number of iterations of an epoch with this minibatch size; below it, sgmc does not propose this
+#: size.
 FOR_RANKS, _STEPS = 100_000, 100
-#: Maximum share of unseen tokens (`TrainingNeeds.unseen`) of a sample that is large enough: .022 for
-#: 10,000 documents of Wikipedia in random order, .017 for 20,000.
+#: A sample is large enough if its share of unseen tokens (`TrainingNeeds.unseen`) is at most this.
+#: For random documents of Wikipedia, the share is .022 with 10,000 and .017 with 20,000 documents.
 _UNSEEN = 0.02
 
 
@@ -220,8 +221,8 @@ def estimate(
     """
     if documents is None and not is_stored(Path(request.inputs[0])):
         raise CorpusError(
-            "a plan needs a stored corpus, which 'sgmc corpus build' makes; or a sample of the "
-            "documents, and their number in all with --documents N",
+            "a plan needs a stored corpus (store it with 'sgmc corpus build'), or a sample of the "
+            "documents and the number of all documents (--documents N)",
             request.inputs[0],
         )
     # The memory of this machine must not limit the plan.

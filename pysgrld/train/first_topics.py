@@ -108,7 +108,7 @@ def first_topics(
         begins = (
             f"training begins with {len(used)} of {starts} short chains"
             if used
-            else "training begins at random"
+            else "training begins with random topics"
         )
         note(
             f"short chains have used {100 * PART_OF_LIMIT:.0f} % of the time limit: {begins} "

@@ -130,12 +130,12 @@ class Training:
             comm,
         )
         self.stage: ExactStage | None = None
-        # These functions need the options of the model.
+        # Functions that begin Gibbs refinement and train the short chains.
         self._begin_exactly = partial(
             begin_refinement, self.posterior, p.options, p.words, self.run_on, p.held_out
         )
         self._short_chains = partial(first_topics, p.run, p.stream, p.options, facts, self.run_on)
-        self._order = Order()  # This is the order for the next iteration.
+        self._order = Order()  # Next action, which `decide` has chosen.
         self._converged = self._save_is_due = False
         self._step_seconds = self._began = 0.0
 
@@ -302,7 +302,7 @@ class Training:
             ),
         )
         if self._order.stop is StopReason.STOPPED:
-            self.stop.stop("time limit")  # The call has no effect if a signal came first.
+            self.stop.stop("time limit")  # Keep an earlier reason, such as a signal.
         return self._order.orders
 
     def _loop(self, rounds: Rounds) -> None:
@@ -500,7 +500,7 @@ class Training:
         metrics = run.read_metrics(_LAST_METRICS)
         measured = metrics[-1].get("iteration") if metrics else None
         self.keeper.measured = measured if type(measured) is int else -1
-        # The stored status may be that of an earlier, smaller budget.
+        # The stored status may be from a training with fewer iterations.
         run.set_status("running", step=self.keeper.step)
         before = run.config["options"]
         if changed := {n: value for n, value in self._free.items() if before.get(n) != value}:
@@ -577,7 +577,7 @@ class Training:
             )
         except CheckpointError as error:
             raise CheckpointError(
-                f"{checkpoint.path}: {error}; remove that folder to resume from the previous one"
+                f"{checkpoint.path}: {error}; remove it to resume from the previous checkpoint"
             ) from None
         if not isinstance(self.stream, OnePass):
             return

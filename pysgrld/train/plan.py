@@ -175,7 +175,7 @@ def _plan(
     try:
         corpus, once = _corpus(request, candidate, scratch, listener)
     except NoFieldError as error:
-        # The advice is added only if the error is about the column of --time.
+        # Mention --time in the message only if the missing column is the column of --time.
         if error.field == field:
             raise NoFieldError(field, "--time") from None
         raise
@@ -222,7 +222,7 @@ def _plan(
     counts = WordTotals(*(a - b for a, b in zip(totals.words, outside, strict=True)))
     elsewhere = corpus.path.parent not in (scratch, *candidate.runs)
     out = corpus.documents - len(train)
-    # This is True if sgmc, and not the user, has chosen the held-out documents.
+    # `chosen` is True if sgmc, and not the user, has chosen the held-out documents.
     chosen = not {"holdout-corpus", "observed-corpus"} & choices.names
     config = training_config(options, defaults) | {
         "command": {

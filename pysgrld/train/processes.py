@@ -42,7 +42,7 @@ class Watcher(Listener, Protocol):
     """Callbacks that report the progress of several runs."""
 
     def of_run(self, number: int, event: str, *values: Any) -> None:
-        """Report an event: the name of a method of `pysgrld.train.events.Reporter`, or "failed"."""
+        """Report an event of a run; ``event`` is the name of a `Reporter` method, or "failed"."""
 
 
 class RunsError(SgmcError):
@@ -234,7 +234,7 @@ def _kill_all(runs: Sequence[RunProcess]) -> None:
 def raise_failures(
     runs: Sequence[RunProcess], named: Callable[[Sequence[int]], str], folder: Path
 ) -> None:
-    """Raise an error that summarises which runs were stopped or failed, if there are any.
+    """If runs were stopped or failed, raise an error that summarises these runs.
 
     Parameters
     ----------

@@ -131,7 +131,7 @@ def stopped_before_all(reason: str) -> Interrupted:
 def begin_together(
     chain: Chain, comm: Communicator, first: FirstTopics | None = None, *, restored: bool = False
 ) -> None:
-    """Start the chains of all ranks like the first rank's chain: restored, or from given topics.
+    """Give the chains of all ranks the first rank's state, restored or made from given topics.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ class IdleTimeMonitor:
     _before: dict[str, float] = field(default_factory=dict)
 
     def record_iteration(self, seconds: float) -> str | None:
-        """Record an iteration's time; after the last timed one, return a remark on idle ranks.
+        """Record an iteration's time; return a remark on idle ranks after the last timed iteration.
 
         Parameters
         ----------

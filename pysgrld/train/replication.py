@@ -35,7 +35,7 @@ DOCUMENTS = 500
 ITERATIONS = 300
 #: Number of top words that are compared between a topic and the matching topic of a replicate.
 TOP = 10
-#: Part of the random seed, which makes the random numbers of replicates differ from all others.
+#: Part of the random seed, so that replicates do not use the random numbers of other computations.
 _SEED = 1910
 
 

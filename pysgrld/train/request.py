@@ -276,7 +276,7 @@ def _run_before(name: str, folder: Path, request: Request, *, only_new: bool) ->
         If the run already has an input, or if the latest run is another run that is unfinished.
     """
     runs = [RunDirectory.open(path) for path in find_chains(folder) or [folder]]
-    model_and_options(runs[0])  # Check the record, whose entry on the parent is read below.
+    model_and_options(runs[0])  # Check `config.json`, because its entry ``parent`` is read below.
     finished = all(run.status.get("state") == "finished" for run in runs)
     corpus, parent = training_corpus(runs[0]), runs[0].config.get("parent")
     repeated = [

@@ -60,7 +60,7 @@ def train_chains(request: Request, number: int, watcher: Watcher, explain: Expla
     request.choices.check()
     choices, inputs = request.choices, request.inputs
     if choices.source.chain_id is not None:
-        raise UsageError("--chain-id does not apply to --chains, which sets it; leave it out")
+        raise UsageError("--chain-id does not apply to --chains; leave it out")
     refuse_streams(inputs, choices, "--chains")
     started = process_start()
     chain_request = request._replace(

@@ -41,8 +41,8 @@ _OTHERS = 2**63
 PART_OF_LIMIT = 0.1
 #: Number of iterations of a short chain after which its remaining time is predicted.
 _PREDICTED_AFTER = 3
-#: Names of two arrays of a stored short chain. The first has the sums of samples; the second has
-#: the mean topics and exists if the chain is finished.
+#: Names of arrays of a stored short chain: the sums of samples, and the mean topics, which only a
+#: finished chain has.
 _SUMS, _TOPICS = "short.sums", "short.topics"
 
 
@@ -310,7 +310,7 @@ class ShortChain:
                 self._sums += sampling_weights(chain.draw())[:, : self.k].T
             seconds = time.monotonic() - began
             if t == first + 1:
-                slow = seconds  # This is the time of the first iteration, which is slower.
+                slow = seconds  # The first iteration is slower, so the prediction ignores it.
             elif t - first > _PREDICTED_AFTER:
                 seconds_each = (seconds - slow) / (t - first - 1)
                 if seconds_each * (self.iterations - t) > seconds_left():

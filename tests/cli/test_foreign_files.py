@@ -436,7 +436,7 @@ def test_the_hint_at_the_latest_run_does_not_replace_a_file(copied):
     put(copied.folder, "sgmc-runs/latest")
     before = (copied.folder / "sgmc-runs/latest").read_bytes()
     done = copied("train", "corpus.jsonl", *SMALL)
-    assert "latest: cannot be written: sgmc did not write it" in done.stderr
+    assert "latest: cannot be written: sgmc did not write the existing file" in done.stderr
     assert (copied.folder / "sgmc-runs/latest").read_bytes() == before
 
 

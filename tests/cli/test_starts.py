@@ -67,6 +67,6 @@ def test_a_damaged_short_chain_is_trained_again(sgmc):
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
-    assert "this part is computed again" in sgmc.train(base=CLUSTERS).stderr
+    assert "the short chain of this file is trained again" in sgmc.train(base=CLUSTERS).stderr
     sgmc.train(base=CLUSTERS, out="other")
     assert digest(run) == digest(sgmc.folder / "other")

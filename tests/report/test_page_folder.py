@@ -174,7 +174,7 @@ def test_a_folder_of_something_else_is_left_alone(run, tmp_path):
         OutputError, match=r"page: the folder has mine\.txt, which is not part of a report"
     ):
         PageFolder(tmp_path / "page", force=True)
-    with pytest.raises(OutputError, match="is a file; name a folder"):
+    with pytest.raises(OutputError, match="is a file; give a folder"):
         PageFolder(tmp_path / "page/mine.txt", force=True)
     assert (tmp_path / "page/mine.txt").read_text() == "mine"
 

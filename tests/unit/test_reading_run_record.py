@@ -37,7 +37,7 @@ def test_word_counts_that_were_edited_are_refused_until_a_start_writes_them_agai
     with pytest.raises(CheckpointError, match="was changed since the run began; 'sgmc train --res"):
         Results(run, 1).word_counts()
     path.unlink()
-    with pytest.raises(MissingInputError, match=r"'sgmc train --resume .*run' writes it again"):
+    with pytest.raises(MissingInputError, match=r"'sgmc train --resume .*run' restores the file"):
         Results(run, 1).word_counts()
     np.save(path, counts[:, ::-1])
     train_here(run.parent)

@@ -70,7 +70,7 @@ def test_force_replaces_listed_files_and_no_others(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     with pytest.raises(OutputError, match="folder: was not written"):
         claim_files(tmp_path, ["folder"], force=True)
-    with pytest.raises(OutputError, match="is a file; name a folder"):
+    with pytest.raises(OutputError, match="is a file; give a folder"):
         claim_files(tmp_path / "mine", ["a"], force=True)
 
 

@@ -56,9 +56,9 @@ def test_an_array_that_compresses_too_well_has_a_plain_buffer(tmp_path):
 @pytest.mark.parametrize(
     ("form", "cut", "message"),
     [
-        ("F64 30001 16", 40, "'a': the frame cannot be decompressed|'a': the frame is shorter"),
-        ("F64 30002 16", 0, "'a': the frame is shorter than the array"),
-        ("F64 30000 16", 0, "'a': the frame is longer than the array"),
+        ("F64 30001 16", 40, "'a': the (data cannot be decompressed|decompressed data is shorter)"),
+        ("F64 30002 16", 0, "'a': the decompressed data is shorter than the array"),
+        ("F64 30000 16", 0, "'a': the decompressed data is longer than the array"),
         ("F64 30001 160000", 0, "wrong type or shape for compressed array 'a'"),
         ("F64 0 16", 0, "wrong type or shape for compressed array 'a'"),
         ("F65 30001 16", 0, "wrong type or shape for compressed array 'a'"),

@@ -119,7 +119,7 @@ def check_posterior(
     if not (np.isfinite(n).all() and (n >= 0).all() and (n == np.floor(n)).all()):
         raise UsageError("counts must be whole numbers >= 0")
     if float(n.sum()) >= 2**53:
-        raise UsageError("counts sum to 2^53 or more")
+        raise UsageError("counts sum to 2^53 or more; give smaller counts")
     if minibatch is not None and not n.any():
         raise UsageError(
             "counts are all 0, so no minibatch can be drawn; give counts above 0, or leave out "

@@ -168,8 +168,8 @@ def langevin(
                 possible = np.isfinite(log_ratio)
                 taken = possible & (np.log(uniform) < log_ratio)
             else:
-                # A proposal is valid if it is finite and in the simplex. This includes g = 0,
-                # which chains can leave again.
+                # A proposal is valid if it is finite and in the simplex. A proposal g = 0 is
+                # valid, because later steps of the chain can leave 0.
                 finite = np.isfinite(proposal.u).all(-1) & np.isfinite(proposal.mean).all(-1)
                 taken = possible = np.asarray(finite & (proposal.phi >= 0.0).all(-1))
             accepted += taken
@@ -347,11 +347,11 @@ class Coordinates(NamedTuple):
         shared = (q * z).sum(-1, keepdims=True)
         if self.natural:
             # N times the covariance is diag(1/phi) + 1 1' / phi_ref = B B', with B = diag(1/q) (I +
-            # c q q'), q = sqrt(phi) and c = 1 / (root (1 + root)).
+            # c q q'), q = sqrt(phi), root = sqrt(phi_ref) and c = 1 / (root (1 + root)).
             move = z / q + shared / (root * (1.0 + root))
         else:
             # N times the covariance is diag(u) - u u' = B B', with B = diag(q) (I - q q' / (1 +
-            # root)) and q = sqrt(u).
+            # root)), q = sqrt(u) and root = sqrt(phi_ref).
             move = q * (z - q * (shared / (1.0 + root)))
         return np.asarray(move / np.sqrt(t.total))
 

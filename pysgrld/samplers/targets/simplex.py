@@ -147,7 +147,7 @@ def sample(
             log_g = moved.log_g()
             total = log_total(log_g)
             log_omega[draw] = (log_g - total).T
-            # For smld, the sum of the values is arbitrary, so it is not stored.
+            # For smld, the sum is arbitrary, so the sum is not stored.
             if algo != "smld":
                 log_mass[draw] = total
     return Draws(log_omega, log_mass)

@@ -316,7 +316,7 @@ class Gradients:
         if self.fisher and noise_estimate != "fisher":
             raise UsageError(f"noise_estimate is {noise_estimate!r}; give a variance, or 'fisher'")
         if self.fisher and (minibatch is None or minibatch < 2):
-            raise UsageError("noise_estimate='fisher' needs a minibatch of two or more")
+            raise UsageError("noise_estimate='fisher' needs a minibatch of 2 observations or more")
         variance = 0.0 if noise_estimate is None or self.fisher else noise_estimate
         self.known: float = check_numbers("noise_estimate", variance, zero=True).item()
         self.exact = minibatch is None and self._sd == 0 and self.known == 0
