@@ -1,4 +1,4 @@
-"""Topics that change over time: probabilities of words, and presence of topics, in time slices."""
+"""Topics that change over time: word probabilities and presence of each topic in time slices."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _bounds(logs: Doubles, repeated: Doubles, prior: Array | float) -> tuple[Dou
 
 
 def occurrences_per_document(results: Results, topics: Int64s, words: Int64s) -> Doubles:
-    """Return a word's mean count in the documents in which the word has the topic.
+    """Return each word's mean count in the documents that use the word with the given topic.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def occurrences_per_document(results: Results, topics: Int64s, words: Int64s) ->
 
 
 def _looked_up(results: Results, step: int, topics: Int64s, words: Int64s) -> Floats:
-    """Return the probabilities of topics' words in the time slices of a sample, (K, n, T)."""
+    """Return a sample's probabilities of each topic's words in all time slices, (K, n, T)."""
     sample = results.read_sample(step)
     phi = results.fitted.topics_by_slice(
         results.fitted.sample_to_draw(sample)
@@ -203,7 +203,7 @@ THERE = 0.1
 
 
 def spans(mean: Doubles, high: Doubles, documents: Sequence[int]) -> list[Span]:
-    """Return the range of slices in which each topic is present, from the topic's share per slice.
+    """Return the range of slices in which each topic is present, given its share in each slice.
 
     In slices that have documents, a topic is present if its share is at least a tenth of its
     greatest share, and surely absent if the upper bound of the interval is below that.

@@ -139,7 +139,7 @@ class Backlog:
             )
 
     def write(self, name: str, *last: Callable[[], None]) -> None:
-        """Write to a file or to the folder of samples, after retrying its earlier failed writes."""
+        """Retry earlier failed writes to a file or the folder of samples, then make this write."""
         waiting = self._waiting.setdefault(name, [])
         waiting += last
         while waiting:

@@ -68,7 +68,7 @@ def display_name(path: Path) -> str:
 
 
 def find_chains(folder: Path) -> list[Path]:
-    """Return the chains' folders in a folder, sorted by number; empty if `folder` is unreadable.
+    """Return the folders of all chains in `folder`, sorted by number; empty if it is unreadable.
 
     Parameters
     ----------

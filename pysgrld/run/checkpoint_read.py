@@ -193,7 +193,7 @@ def read_checkpoint(
 def newest(
     run: Path, run_identity: Identity, *, required: bool, invariants: Mapping[str, Invariant] = NONE
 ) -> tuple[Checkpoint | None, list[tuple[Path, str]]]:
-    """Return the newest undamaged checkpoint, and all newer damaged ones with their problems.
+    """Return the newest undamaged checkpoint, and the problems of newer, damaged checkpoints.
 
     Parameters
     ----------
@@ -388,7 +388,7 @@ def newest_digests(run: Path, table: str) -> dict[str, Written]:
 
 
 def warn_of_changed(run: Path, name: str) -> None:
-    """Warn once if an append-only file differs from the record in the newest checkpoint."""
+    """Warn once if an append-only file differs from its digest in the newest checkpoint."""
     path = run / name
     written = newest_digests(run, "append").get(name)
     if written is None or path in _warned:

@@ -199,7 +199,7 @@ def _replace(
 
 
 def remove_older(newest: Path, keep: int, spared: int | None = None) -> None:
-    """Remove all but the newest ``keep`` checkpoints, and files that interrupted writes have left.
+    """Keep the newest ``keep`` checkpoints; remove all others and files of interrupted writes.
 
     The checkpoint of the iteration ``spared`` stays as well.
 

@@ -252,7 +252,7 @@ class RunDirectory:
             ) from error
 
     def update_free(self, changes: Mapping[str, Any]) -> None:
-        """Replace ``config.json`` atomically, with new values of options that may change.
+        """Replace ``config.json`` atomically, with new values of the options that may change.
 
         Parameters
         ----------
@@ -328,7 +328,7 @@ class RunDirectory:
             jsonio.append_line(self.path / METRICS, dict(record), "metrics")
 
     def read_metrics(self, last: int | None = None) -> list[dict[str, Any]]:
-        """Read all records of ``metrics.jsonl``, or only complete lines in the last `last` bytes.
+        """Read all records of ``metrics.jsonl``, or only the records in its last `last` bytes.
 
         Raises
         ------

@@ -195,7 +195,7 @@ def digest_of_counts(counts: WordTotals) -> str:
         64 hexadecimal digits.
     """
     digest = hashlib.sha256()
-    for row in counts:  # Hash one row at a time: a copy of both rows takes 16 bytes per word.
+    for row in counts:  # Hash row by row to save memory; a row has 8 bytes per word.
         digest.update(np.ascontiguousarray(row, "<i8").data)
     return digest.hexdigest()
 

@@ -74,7 +74,7 @@ def marked_name(stem: str) -> str:
 
 
 def is_marked(name: str, *stems: str) -> bool:
-    """Return True if `marked_name` made the name, and the name begins with a given prefix.
+    """Return True if `marked_name` made the name, and the name begins with a prefix in `stems`.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ MOST = 64
 _BLOCK = 1 << 20
 #: Compression level of zstd; higher levels make a state only 1 % smaller.
 _LEVEL = 1
-#: Maximum window of a frame in bytes, for which a reader allocates memory.
+#: Maximum window size of a zstd frame in bytes; a reader allocates this amount of memory.
 _WINDOW = 1 << 23
 
 
@@ -47,7 +47,7 @@ def compute_packed_size(array: Array) -> int | None:
 
 
 def pack(array: Array) -> Iterator[bytes]:
-    """Yield a zstd frame of an array, in pieces.
+    """Compress an array, and yield the zstd frame in pieces.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ class StoredParts:
         self.folder, self._writing = folder, writing
 
     def _files(self) -> dict[tuple[int, int], Path]:
-        """Return the files of all stored parts by part number and step, ascending."""
+        """Return the files of all stored parts, sorted by the keys (part number, step)."""
         with contextlib.suppress(OSError):
             names = sorted(entry.name for entry in self.folder.iterdir())
             matches = [match for name in names if (match := _NAME.fullmatch(name))]
@@ -74,7 +74,7 @@ class StoredParts:
         return sum(newest.values())
 
     def read(self) -> dict[int, Part]:
-        """Return each part's newest undamaged state, by number; warn about damaged files."""
+        """Return each part's newest undamaged state, by part number; warn about damaged files."""
         parts: dict[int, Part] = {}
         for (number, step), path in reversed(self._files().items()):
             if number in parts:

@@ -17,7 +17,7 @@ NATURAL = Annotated[int, 0]
 
 
 class Each(NamedTuple):
-    """Type of an optional list or table in which all values have one schema."""
+    """Type of a list or table, which may be missing, with the same schema for all values."""
 
     schema: Schema
 

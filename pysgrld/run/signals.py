@@ -233,8 +233,8 @@ class AwakeClock(contextlib.ExitStack):
 
     def __enter__(self) -> AwakeClock:
         self._last = self._clock()
-        # Without this thread, suspensions are not detected: a long time between two readings may also
-        # be the time of a long step.
+        # Without this thread, suspensions are not detected: a long time between two readings may be
+        # the time of a long step.
         with contextlib.suppress(RuntimeError, MemoryError):
             check_room_for_thread()
             self._thread.start()

@@ -255,7 +255,7 @@ def check_header(path: Path, head: bytes, size: int) -> TensorHeader:
 
 
 def _describe_packed(path: Path, tensor: Tensor, form: Any) -> Tensor:
-    """Convert a tensor of bytes to a compressed array, whose type and shape the metadata give."""
+    """Return a tensor with the type and shape of its compressed array, given the metadata."""
     match = _FORM.fullmatch(form) if isinstance(form, str) else None
     shape = tuple(map(int, match[2].split())) if match else ()
     if (

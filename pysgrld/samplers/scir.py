@@ -159,7 +159,7 @@ class Cir(RowsOrLogs):
 
     @classmethod
     def form(cls, block: Block) -> type[BlockState[Any]]:
-        """Return `LazyCir` if rows are lazy and minibatches sparse, else the usual state class."""
+        """Return `LazyCir` if rows are lazy and minibatches are sparse, else the usual class."""
         return LazyCir if block.sparse and block.settings.has_lazy_rows else super().form(block)
 
     @classmethod

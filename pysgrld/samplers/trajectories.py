@@ -66,11 +66,11 @@ class Trajectories(Points):
         return super().new_arrays(block) | {"accepted": np.zeros(2)}
 
     def step(self, key: Key, statistics: Potential, h: float) -> None:
-        """Follow a trajectory of steps of size ``h``, and accept or reject its end."""
+        """Follow a trajectory of steps of size ``h``, and accept or reject its end point."""
         self.follow(key, statistics, h)
 
     def follow(self, key: Key, statistics: Potential, h: float) -> float:
-        """Follow a trajectory, accept or reject its end, and return the acceptance probability."""
+        """Follow a trajectory, accept or reject its end point; return the acceptance probability."""
         slope = statistics.sample_and_evaluate(key, 0, self.x)
         before = {name: array.copy() for name, array in self.arrays().items()}
         self.v[:], self.squares[:] = 0.0, 0.0
@@ -120,7 +120,7 @@ class AdaptedTrajectories(Trajectories):
         return super().new_arrays(block) | {"adapted": np.zeros(3)}
 
     def step(self, key: Key, statistics: Potential, h: float) -> None:
-        """Follow a trajectory of steps ``h`` times a factor; first iterations adapt this factor."""
+        """Follow a trajectory with step size ``h`` times a factor, which early iterations adapt."""
         adapts = key.step < self.block.settings.adapted_iterations
         acceptance = self.follow(key, statistics, h * math.exp(self.adapted[0 if adapts else 1]))
         if adapts:

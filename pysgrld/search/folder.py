@@ -162,7 +162,7 @@ def check(request: SearchRequest) -> None:
 
 
 def _draft(request: SearchRequest, tokens: int = 0) -> SearchPlan:
-    """Return the plan of a search, without any fact about the corpus but its number of tokens.
+    """Return the plan of a search, with the number of tokens as the only fact about the corpus.
 
     Before the corpus is read, this number is 0, and numbers of topics that the user did not choose
     are provisional.

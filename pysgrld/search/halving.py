@@ -91,7 +91,7 @@ def search(request: SearchRequest, teller: SearchTeller, explain: Explain) -> De
 
 
 def open_tasks(request: SearchRequest, teller: SearchTeller) -> int:
-    """Drop bad settings after each trained round; return the number of runs of the next round.
+    """Drop bad settings after each trained round; return the next round's number of runs, or 0.
 
     Parameters
     ----------

@@ -161,7 +161,7 @@ class ChartPoint(NamedTuple):
 
 
 class Line(NamedTuple):
-    """Points of a chart with equal options, except for the number of topics.
+    """Points of a chart for settings that differ only in the number of topics.
 
     The name of the line is empty if there is only one line.
     """

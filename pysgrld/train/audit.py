@@ -236,7 +236,7 @@ def _judged(
 
 
 class _InChain(NamedTuple):
-    """Overlaps of a topic with the best topic, and with the mean of the best pair, of a chain."""
+    """Overlap of a topic with the best topic of a chain, and with the mean of the best pair."""
 
     best: int
     one: float

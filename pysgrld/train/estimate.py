@@ -141,7 +141,7 @@ class TrainingNeeds(NamedTuple):
         return epochs * self.iterations * each / 3600
 
     def faster_minibatch(self, cores: int | None) -> TrainingNeeds | None:
-        """Return the needs with a minibatch for ranks, or None if it does not halve the hours.
+        """Return the needs with a minibatch size for ranks, or None if it does not halve the hours.
 
         Parameters
         ----------
@@ -262,7 +262,7 @@ def estimate(
 
 
 def _unseen_share(corpus: Corpus) -> float:
-    """Return the share of tokens in a corpus's second half whose words the first half lacks."""
+    """Return the share of tokens in a corpus's second half with words missing in the first half."""
     half = corpus.documents // 2
     counts = np.zeros((2, corpus.words), np.int64)
     for begin in range(0, corpus.documents, TOGETHER):

@@ -70,7 +70,7 @@ class Reading(NamedTuple):
             log=self.listener.note,
         )
         seen = contents(corpus.provenance) & contents(matched_corpus.provenance)
-        # The documents of the setting observed-corpus may be parts of training documents.
+        # Documents of ``observed-corpus`` may be parts of training documents, so do not warn.
         if seen and name != "observed-corpus":
             self.listener.note(
                 f"{option_text(name, path)}: is also training data, so its scores do not "

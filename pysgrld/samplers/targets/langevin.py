@@ -381,7 +381,7 @@ class Coordinates(NamedTuple):
         return t.total * square, -p.log_phi.sum(-1)
 
     def log_q(self, origin: Place, to: Doubles, t: Target, h: Doubles, riemannian: bool) -> Doubles:
-        """Return the log density of each proposal, (chains,), up to a constant.
+        """Return the log density of proposing ``to`` from ``origin``, (chains,), up to a constant.
 
         Parameters
         ----------

@@ -360,7 +360,7 @@ class Gradients:
         if values.shape != shape:
             raise UsageError(f"target.{name} returns shape {values.shape} instead of {shape}")
         gradient = values if self.minibatch is None else values.mean(axis=1)
-        if self.fisher:  # Estimate the covariance of the mean of a minibatch's estimates.
+        if self.fisher:  # Covariance of the minibatch's mean estimate.
             flat = tangent(x[:, None], values).reshape(*values.shape[:2], -1)
             flat = flat - flat.mean(axis=1, keepdims=True)
             variance = np.einsum("cbi,cbj->cij", flat, flat) / (values.shape[1] - 1)
@@ -552,7 +552,7 @@ class TrajectoryChains(MovingPoints):
         self.leaps = leaps
 
     def step(self, t: int, h: float) -> None:
-        """Follow a trajectory of leapfrog steps, and accept or reject its end.
+        """Follow a trajectory of leapfrog steps, and accept or reject its end point.
 
         Parameters
         ----------
