@@ -423,7 +423,7 @@ class Block(NamedTuple):
 
 
 class HeldOutCounts(NamedTuple):
-    """Held-out word counts as a sparse matrix in compressed rows, with indices of rows of phi."""
+    """Held-out word counts as a sparse matrix in compressed rows; its columns are rows of phi."""
 
     indptr: Int64s
     indices: Int32s

@@ -149,7 +149,7 @@ def commit(
 
 
 def _link(path: Path, arrays: Mapping[str, Array]) -> Written | None:
-    """Store arrays as a hard link, if an older checkpoint has an equal and undamaged file.
+    """Store arrays as a hard link, if another checkpoint has an equal and undamaged file.
 
     Files of checkpoints never change, so each of the two checkpoints stays complete if the other is
     removed or either is copied. Return None, without a file, if there is no equal file or the file

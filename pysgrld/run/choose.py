@@ -300,8 +300,8 @@ def find_run(
     if resume not in ("auto", "never"):
         path = named_folder(resume, root, holds)
         if path is None:
-            kind = "a folder of chains" if chains else "a run (it has no config.json)"
-            raise MissingInputError(f"--resume {resume}: is not {kind}")
+            kind = "is not a folder of chains" if chains else "is not a run (it has no config.json)"
+            raise MissingInputError(f"--resume {resume}: {kind}; check the path")
         if out is not None and resolve_path(out, OutputError) != resolve_path(path):
             raise UsageError(
                 f"--resume {resume} and --out {out} must be the same folder; leave out --out"
@@ -315,7 +315,7 @@ def find_run(
         check_writable(free)
         return Candidate(free, () if resume == "never" else tuple(runs), named=False)
     check_writable(out)
-    # This check must precede the check for a run, as another start may create a run in between.
+    # Do this before the check for a run, because another process may create a run in between.
     occupied = is_folder(out, OutputError) and any(
         not is_marked(path.name, PREFIX) for path in list_folder(out, OutputError)
     )

@@ -200,7 +200,7 @@ def read_lines(path: Path, last: int | None = None) -> list[dict[str, Any]]:
             whole = last is None or size <= last
             if last is not None and size > last:
                 file.seek(size - last - 1)
-                file.readline(LONGEST)  # Skip the line before the first complete line.
+                file.readline(LONGEST)  # Move to the first complete line.
             for number in itertools.count(1):
                 if whole:
                     where = f"{path}:{number}"

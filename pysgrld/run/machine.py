@@ -296,7 +296,7 @@ def job_end(environment: Mapping[str, str] | None = None) -> float | None:
         return None
     match = re.fullmatch(r"(?:(\d+)-)?((?:\d+:){0,2}\d+)", done.stdout.strip())
     if not match:
-        return None  # For a job without a time limit, SLURM prints a word.
+        return None  # For a job without a time limit, SLURM prints a word instead of a time.
     parts = [int(part) for part in match[2].split(":")]
     units = (3600, 60, 1) if match[1] or len(parts) == 3 else (60, 1)
     seconds = sum(n * unit for n, unit in zip(parts, units, strict=False))

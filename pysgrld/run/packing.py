@@ -101,7 +101,7 @@ def unpack(fd: int, start: int, stop: int, array: Array, tell: Callable[[Buffer]
     except zstandard.ZstdError as error:
         raise ValueError(f"the data cannot be decompressed ({error})") from None
     while source.read(PIECE):
-        pass  # Each read passes bytes after the end of the frame to `tell`.
+        pass  # Read the bytes after the frame, because `tell` needs all bytes.
 
 
 class _Part:

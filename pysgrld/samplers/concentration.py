@@ -76,7 +76,7 @@ class Concentration(BlockState[Any]):
             key.step,
         )
 
-        def log_density(x: float) -> float:  # The function is the log density of log(eta).
+        def log_density(x: float) -> float:  # The argument x is log(eta).
             eta = math.exp(x)
             return log_likelihood(eta) - (eta - FLOAT_ETA) / (ETA - FLOAT_ETA) + x
 

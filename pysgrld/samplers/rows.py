@@ -163,7 +163,7 @@ class Rows(StateFromRows):
         self.step_with_kernel(core.simplex_relax, Key(0, 0, 0), nothing, h=0.0)
 
     def totals_argument(self, counts: Counts) -> dict[str, Any]:
-        """Return the kernel argument ``totals``, each topic's token count; {} for one process."""
+        """Return the kernel argument ``totals`` (token counts of topics), or {} for one process."""
         if self.peers is None:
             return {}
         return {"totals": self.peers.sum_over_processes(counts.counts.sum(axis=0))}

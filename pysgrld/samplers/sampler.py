@@ -94,7 +94,7 @@ class SamplerSettings:
 
     @property
     def arrays(self) -> int:
-        """Number of arrays of a state that are as large as the topic matrix."""
+        """Number of a state's arrays that are as large as the topic matrix."""
         return 1
 
     def average_rate(self, block: Block, tokens: float) -> float:

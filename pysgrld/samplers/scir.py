@@ -39,17 +39,20 @@ from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
 from pysgrld.samplers.state import BlockState, Counts
 from pysgrld.types import Block, Key
 
-#: Rows are lazy only if the vocabulary has at least this multiple of a minibatch's distinct words.
+#: Rows are lazy only if the vocabulary is at least this many times as large as the number of
+#: distinct words in a minibatch.
 LAZY_FROM = 2.0
 #: Rows are lazy only if a topic's expected mass, V eta + N/K, is at least this multiple of `DENSE`.
 #: While a topic has less mass, all rows are updated and lazy rows would save nothing.
 LAZY_SCALE = 5.0
-#: Divisor in the rule for the default step size. In a step, a token of a minibatch counts as c
+#: Divisor in the rule for the default step size, which makes a token of a minibatch count as c
 #: tokens. c is N/V, the mean number of tokens per word, divided by this number.
 OF_A_WORD = 12.0
-#: Minimum of c, because chains with a smaller c take long to forget their initial state.
+#: Minimum of c in the rule for the default step size. With a smaller c, chains take long to forget
+#: their initial state.
 FEWEST_TOKENS = 2.0
-#: Maximum of c, unless the step would then be below 0.02 (docs/internals/defaults.md).
+#: Maximum of c in the rule for the default step size, unless the step size would then be below 0.02
+#: (docs/internals/defaults.md).
 MOST_TOKENS = 10.0
 
 

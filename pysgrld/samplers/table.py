@@ -302,7 +302,7 @@ SAMPLERS: dict[str, Sampler] = {
     )
 }
 
-#: Sampler of gamma shapes by preconditioned Langevin steps.
+#: Sampler that updates gamma shapes by preconditioned Langevin steps.
 SHAPES = Sampler(
     "shapes",
     "gamma shapes by Langevin steps (Cong et al. 2017)",
@@ -311,7 +311,7 @@ SHAPES = Sampler(
     settings="ShapesSettings",
     geometry="positive",
 )
-#: Sampler of gamma shapes by draws given the whole corpus.
+#: Sampler that draws gamma shapes from their conditional distribution, given the whole corpus.
 CONJUGATE_SHAPES = Sampler(
     "shapes-gibbs",
     "gamma shapes drawn given the whole corpus",
@@ -321,7 +321,7 @@ CONJUGATE_SHAPES = Sampler(
     geometry="positive",
     whole_corpus=True,
 )
-#: Sampler of a learned Dirichlet parameter eta, given the topics.
+#: Sampler that draws a learned Dirichlet parameter eta, given the topics.
 CONCENTRATION = Sampler(
     "concentration",
     "one Dirichlet parameter given topics, by slice sampling (Neal 2003)",
@@ -329,7 +329,7 @@ CONCENTRATION = Sampler(
     "GivenTopics",
     geometry="concentration",
 )
-#: Sampler of a learned Dirichlet parameter eta, given the whole corpus's counts.
+#: Sampler that draws a learned Dirichlet parameter eta, given the counts of the whole corpus.
 COUNTED_CONCENTRATION = Sampler(
     "concentration-gibbs",
     "one Dirichlet parameter given the whole corpus's counts, by slice sampling",

@@ -23,7 +23,7 @@ from pysgrld.samplers.sampler import SamplerSettings
 from pysgrld.samplers.state import BlockState, Potential
 from pysgrld.types import Array, Block, Doubles, Key
 
-#: Target acceptance of trajectories whose step size is adapted.
+#: Target acceptance probability of trajectories with an adapted step size.
 ACCEPTED = 0.65
 #: Constants of dual averaging in Hoffman and Gelman (2014), section 3.2.1: gamma, t0, kappa, and
 #: exp(mu) divided by the first step size. The adapted step size is shrunk towards exp(mu).

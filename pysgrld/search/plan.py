@@ -174,7 +174,9 @@ def list_settings(axes: Sequence[Axis]) -> tuple[Contender, ...]:
         contenders.append(Contender("-".join(parts), tuple(i for i, _ in chosen), options))
     names = [contender.name for contender in contenders]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise UsageError(f"two values of --grid need the folder {twice}; rename one of the files")
+        raise UsageError(
+            f"two values of --grid would get the same folder {twice}; rename one of the files in --grid"
+        )
     return tuple(contenders)
 
 

@@ -48,8 +48,8 @@ EPOCHS = 60
 #: number of iterations of an epoch with this minibatch size; below it, sgmc does not propose this
 #: size.
 FOR_RANKS, _STEPS = 100_000, 100
-#: A sample is large enough if its share of unseen tokens (`TrainingNeeds.unseen`) is at most this.
-#: For random documents of Wikipedia, the share is .022 with 10,000 and .017 with 20,000 documents.
+#: Maximum share of unseen tokens (`TrainingNeeds.unseen`) in a sample that is large enough. In random
+#: documents of Wikipedia, this share is .022 for 10,000 and .017 for 20,000 documents.
 _UNSEEN = 0.02
 
 
@@ -123,7 +123,7 @@ class TrainingNeeds(NamedTuple):
 
     @property
     def lacks_words(self) -> bool:
-        """True if a sample is so small that the corpus has many more words."""
+        """True if a sample is so small that it lacks many words of the corpus."""
         return self.unseen > _UNSEEN
 
     def with_minibatch(self, minibatch: int) -> TrainingNeeds:
@@ -262,7 +262,7 @@ def estimate(
 
 
 def _unseen_share(corpus: Corpus) -> float:
-    """Return the share of tokens in a corpus's second half with words missing in the first half."""
+    """Return the share of the second half's tokens whose word does not occur in the first half."""
     half = corpus.documents // 2
     counts = np.zeros((2, corpus.words), np.int64)
     for begin in range(0, corpus.documents, TOGETHER):

@@ -302,7 +302,7 @@ class Training:
             ),
         )
         if self._order.stop is StopReason.STOPPED:
-            self.stop.stop("time limit")  # Keep an earlier reason, such as a signal.
+            self.stop.stop("time limit")  # An earlier reason, such as a signal, is kept.
         return self._order.orders
 
     def _loop(self, rounds: Rounds) -> None:

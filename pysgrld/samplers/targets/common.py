@@ -157,7 +157,7 @@ def check_sizes(
 
 
 def check_schedule(step_size: float | Sequence[float]) -> Schedule:
-    """Return the schedule that a step size defines.
+    """Check the argument ``step_size``, and return the schedule that it defines.
 
     Parameters
     ----------

@@ -360,7 +360,7 @@ class Gradients:
         if values.shape != shape:
             raise UsageError(f"target.{name} returns shape {values.shape} instead of {shape}")
         gradient = values if self.minibatch is None else values.mean(axis=1)
-        if self.fisher:  # Covariance of the minibatch's mean estimate.
+        if self.fisher:  # Estimate the covariance of gradient noise.
             flat = tangent(x[:, None], values).reshape(*values.shape[:2], -1)
             flat = flat - flat.mean(axis=1, keepdims=True)
             variance = np.einsum("cbi,cbj->cij", flat, flat) / (values.shape[1] - 1)
