@@ -175,7 +175,7 @@ def list_settings(axes: Sequence[Axis]) -> tuple[Contender, ...]:
     names = [contender.name for contender in contenders]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(
-            f"two values of --grid would get the same folder {twice}; rename one of the files in --grid"
+            f"two values of --grid need the same folder {twice}; rename one of the files in --grid"
         )
     return tuple(contenders)
 

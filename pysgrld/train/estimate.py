@@ -48,8 +48,8 @@ EPOCHS = 60
 #: number of iterations of an epoch with this minibatch size; below it, sgmc does not propose this
 #: size.
 FOR_RANKS, _STEPS = 100_000, 100
-#: Maximum share of unseen tokens (`TrainingNeeds.unseen`) in a sample that is large enough. In random
-#: documents of Wikipedia, this share is .022 for 10,000 and .017 for 20,000 documents.
+#: Maximum share of unseen tokens (`TrainingNeeds.unseen`) in a sample that is large enough. In
+#: random documents of Wikipedia, this share is .022 for 10,000 and .017 for 20,000 documents.
 _UNSEEN = 0.02
 
 
