@@ -175,8 +175,8 @@ def read_checkpoint(
         or Identity(manifest["config"]).digest != run_identity.digest
     ):
         summary = (
-            f"{folder}: the checkpoint was written with another configuration than that of "
-            "config.json"
+            f"{folder}: the configuration of the checkpoint differs from config.json; restore "
+            "config.json, or start a new run with another --out. Different:"
         )
         raise MismatchError(mismatch(summary, manifest["config"], run_identity.fields))
     # If this process does not hold the lock, another process may have deleted the folder by now.

@@ -401,7 +401,10 @@ def decide(candidate: Candidate, config: Mapping[str, Any], *, resume: str) -> D
             damaged = "".join(
                 f"\n  {checkpoint}: damaged" for checkpoint in damaged_checkpoints(path)
             )
-            raise CheckpointError(f"--resume {resume}: has no usable checkpoint{damaged}")
+            raise CheckpointError(
+                f"--resume {resume}: has no usable checkpoint; restore one from a backup, or start "
+                f"a new run with another --out{damaged}"
+            )
         had_budget, budget = (
             [c.get("options", {}).get(name) for name in BUDGET] for c in (run.config, config)
         )

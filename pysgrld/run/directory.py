@@ -140,11 +140,11 @@ class RunDirectory:
         """
         for number, word in enumerate(vocabulary, 1):
             if "\n" in word:
-                raise CorpusError(f"word {number} contains a line break; remove it")
+                raise CorpusError(f"vocabulary word {number} contains a line break; remove it")
         try:
             text = vocabulary_text(vocabulary)
         except UnicodeEncodeError as error:
-            raise CorpusError(f"a word cannot be written as UTF-8: {error.reason}") from None
+            raise CorpusError(f"a vocabulary word is not valid UTF-8: {error.reason}") from None
         record: dict[str, Any] = {"free": []} | jsonio.plain(dict(config), where="config")
         record["schema"] = SCHEMA
         digest = hashlib.sha256(text).hexdigest()

@@ -226,7 +226,7 @@ def charts(result: SearchResult) -> list[Chart]:
             None,
         ),
         (
-            "Stable words, of ten",
+            "Stable words (of ten)",
             "How many of a topic's ten words are also among its ten words in a single draw.",
             lambda row: None if row.steady is None else (row.steady, None, None),
             0.0,
