@@ -176,7 +176,7 @@ class ConvergenceWarning(UserWarning):
     """Training of an estimator ended before it converged."""
 
 
-#: Start of a text in log lines about tokens that the vocabulary does not contain.
+#: Phrase by which other code recognises log lines about tokens outside the vocabulary.
 IGNORED = "ignored: not "
 
 
@@ -244,7 +244,7 @@ class Log(Protocol):
 
 
 def no_log(text: str, severity: Severity = Severity.NOTE, /) -> None:
-    """Ignore a message, as the `Log` of callers that print nothing.
+    """Ignore a message. Callers that print nothing pass this function as their `Log`.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ _MATRIX = "matrix.mtx"
 #: `BOOK` bytes (10,000 words). Books are split into pieces of `PIECE_WORDS` words. These numbers
 #: were measured on the books of the Bible (docs/corpora.md).
 MOST_BOOKS, BOOK, PIECE_WORDS = 1000, 60_000, 500
-#: If an input has fewer text files than this, each line is a document.
+#: If an input has fewer text files than this number, each line is a document.
 SEVERAL = 3
 
 
@@ -80,7 +80,7 @@ def corpus_name(inputs: Sequence[str]) -> str:
 
 
 def input_names(inputs: Sequence[str]) -> dict[str, str]:
-    """Return a unique name for each input: as few last parts of its path as possible.
+    """Return a unique name for each input: the end of its path, with as few parts as possible.
 
     Names of files without a suffix include the folder if the files are in several folders, as in
     newsgroups and maildirs.
@@ -174,7 +174,7 @@ def matrix_in(folder: Path) -> Path | None:
 
 
 def vocabulary_beside(path: Path) -> Path | None:
-    """Find the vocabulary file in the folder of a file of counts.
+    """Find the vocabulary file that belongs to a file of counts in the same folder.
 
     For a single-cell matrix it is the file of genes. For ``docword.NAME.txt`` or ``NAME.mtx`` it is
     ``vocab.NAME.txt``, also after one or more dotted parts at the end of NAME were removed, or else
@@ -196,7 +196,7 @@ def vocabulary_beside(path: Path) -> Path | None:
     for end in range(len(parts), 0, -1):
         for suffix in ("", *COMPRESSED):
             vocabulary = path.parent / f"vocab.{'.'.join(parts[:end])}.txt{suffix}"
-            # With None, `is_file` returns False for a name that is too long.
+            # With None as `refusal`, `is_file` returns False for a name that is too long.
             if is_file(vocabulary, None):
                 return vocabulary
     every = [p for s in ("", *COMPRESSED) for p in path.parent.glob(f"vocab.*.txt{s}")]
@@ -246,7 +246,7 @@ class Folder(NamedTuple):
 
 
 def texts_of_folder(folder: Path) -> Folder:
-    """Find the documents in a folder and its subfolders or, if it has none, the tables.
+    """Find the documents below a folder or, if the folder has no documents, its tables.
 
     Compressed files are included. Files without a suffix are documents if they outnumber the
     documents, the tables, and the files with other suffixes. Hidden files and folders written by
@@ -360,7 +360,7 @@ def _suffix(name: str) -> str:
 
 
 def _listed(suffixes: Counter[str]) -> str:
-    """Return a text with suffixes and how many files have each, the most frequent suffix first."""
+    """List suffixes, each with its number of files, the most frequent suffix first."""
     phrases = [
         f"{n:,} {suffix or 'without a suffix'}"
         for suffix, n in sorted(suffixes.items(), key=lambda item: (-item[1], item[0]))

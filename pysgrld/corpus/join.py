@@ -98,8 +98,8 @@ def join(
                     documents = part.take(chunk)
                 writer.append(documents)
                 details = part.about.details(chunk, number, texts=texts is None)
-                # The kind of a column is detected again from all values, because the corpora may
-                # differ in it.
+                # Detect the kind of a column again from all values, because each corpus may record
+                # another kind.
                 details.kinds = {}
                 if renamed is not None:
                     details.several_inputs = True
@@ -205,7 +205,7 @@ def grown(
 
 
 def _renamed(names: Sequence[str], about: About) -> dict[str, str]:
-    """Map names of new files to unique names; a name that an old file has gets a number."""
+    """Map names of new files to unique names: if an old file has a name, add a number to it."""
     renamed, number = {name: name for name in names}, 1
     while taken := about.files_named(renamed.values()):
         number += 1

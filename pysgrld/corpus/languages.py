@@ -24,13 +24,13 @@ _SHARE, _FEWEST, _TIMES = 0.1, 3, 1.3
 #: For each script, the language that uses it. A script is named by the first word of its
 #: characters' Unicode names.
 _OF_SCRIPT = {"CJK": "chinese", "HIRAGANA": "japanese", "KATAKANA": "japanese", "HANGUL": "korean"}
-#: The library gets documents with at least `_LEAST` distinct words, and at most `_FIRST` words of
-#: each. The best language is accepted if its log-probability exceeds the second best one by
-#: `_NATS`.
+#: The library gets documents with at least `_LEAST` distinct words. It gets at most `_FIRST` words
+#: of each document. The most probable language is accepted if its log-probability exceeds the
+#: log-probability of the second language by `_NATS`.
 _LEAST, _FIRST, _NATS = 10, 60, 5.0
 #: A second language is reported if at least the fraction `_WORTH` of the documents and at least
-#: `_FEW` documents are in it. The library is used only if as many documents are in unknown
-#: languages.
+#: `_FEW` documents are in this language. The library is used only if equally many documents are in
+#: unknown languages.
 _WORTH, _FEW = 0.03, 3
 #: Words in fewer than this fraction of the documents are not compared with lists of stop words.
 _OFTEN = 0.002
@@ -135,7 +135,7 @@ class LanguageGuesser:
 
 
 def has_library() -> bool:
-    """Return True if py3langid is installed, the library that detects further languages."""
+    """Return True if the library py3langid, which detects further languages, is installed."""
     return find_spec(_LIBRARY) is not None
 
 

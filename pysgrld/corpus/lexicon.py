@@ -94,7 +94,7 @@ class Lexicon:
         return bool(self.options.drop_repeated or self.options.language)
 
     def take(self, step: Step) -> Documents | None:
-        """Convert the documents of a step to word ids, and count the words that are left out.
+        """Convert the documents of a reading step to word ids; count the words that are left out.
 
         The step's details of documents are reduced to the documents that are returned.
 

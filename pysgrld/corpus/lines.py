@@ -100,8 +100,8 @@ class Lines(ExitStack):
                 self._blocks = _even(self._blocks)
             self.callback(self._blocks.close)
             # A read from a pipe returns only the bytes that are ready. The head of a pipe is
-            # measured in lines: then it does not depend on timing, and a program that writes lines
-            # soon completes it.
+            # measured in lines. Then its size does not depend on timing, and a program that writes
+            # lines completes the head soon.
             begun = b""
             while len(begun) < HEAD and (regular or begun.count(b"\n") < HEAD_LINES):
                 if not (block := self._next()):
@@ -244,7 +244,7 @@ class Lines(ExitStack):
 
 
 def _even(blocks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
-    """Change the sizes of blocks of data to `STEP` bytes, whatever number of threads made them."""
+    """Join and split blocks of data to blocks of `STEP` bytes, for any number of threads."""
     rest = b""
     with closing(blocks):
         try:
@@ -378,7 +378,7 @@ _SKIPPABLE, _SKIPPABLE_HEAD = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18"), 8
 def blocks(
     raw: Callable[[int], bytes], threads: int = 1, limit: int | None = None
 ) -> Generator[bytes, None, None]:
-    """Decompress data in the format that its first bytes show; uncompressed data stays as it is.
+    """Decompress data in a format detected from the first bytes; yield other data unchanged.
 
     Parameters
     ----------
@@ -466,7 +466,7 @@ def _members(
         try:
             rest = yield from _member(kind, new, data, raw, ahead)
         except SgmcError:
-            raise  # reading the file failed, so its data need not be damaged
+            raise  # reading the file failed; the data may be intact
         except (zlib.error, lzma.LZMAError, zstandard.ZstdError, OSError, EOFError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             if kind == "zstd" and "dictionary" in reason.lower():

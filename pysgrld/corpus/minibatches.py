@@ -331,7 +331,7 @@ class OnePass:
             self._draw()
 
     def position(self, t: int) -> FeedPosition:
-        """Return the position in the stream after ``t`` minibatches, if these are recent."""
+        """Return the position in the stream after ``t`` minibatches; old positions are dropped."""
         return self._positions[t]
 
     def _draw(self) -> list[tuple[int, Int32s, Int32s]]:
@@ -409,8 +409,8 @@ class WholeCorpus(NamedTuple):
 #: Minibatches on which a chain is trained, one in each iteration.
 Minibatches = Epochs | OnePass | WholeCorpus
 
-#: Pair of an iteration and the minibatches from this iteration on. None after the last minibatch
-#: marks the end of a stream.
+#: Pair of an iteration and a list of minibatches, which begins with the minibatch of this
+#: iteration. None at the end of the list marks the end of a stream.
 _Batches = tuple[int, list[Minibatch | None]]
 
 

@@ -245,7 +245,7 @@ class CorpusBuilder:
         self.log, self.options = lexicon.log, lexicon.options
         # Stop words are read first, so that a missing list is reported before inputs are read.
         self.stop = {b: stop_words(Rules.of(self.options, b).stop_words) for b in (False, True)}
-        self.done = 0, 0  # numbers of the next step: of its input, and of the step within it
+        self.done = 0, 0  # Number of the next step's input, and of the step in this input.
         # Number of documents with each word, and number of tokens of each word.
         self.known = np.zeros(0, np.int64), np.zeros(0, np.int64)
         self.words_noted = 0
@@ -280,7 +280,7 @@ class CorpusBuilder:
 
     def add(self, step: Step) -> None:
         """Add the documents of a step of reading to the corpus."""
-        # the heading of a resumed input comes again and must not count twice
+        # A resumed input yields its heading again. This heading must not count twice.
         new = (step.input, step.number) >= self.done
         if step.skipped:
             self.placed = False
@@ -376,7 +376,7 @@ class CorpusBuilder:
                 self.options.for_documents(), rules, self.stop[built], text=lexicon.kind == "text"
             ),
         }
-        if shard:  # other shards may have texts in a column of numbers
+        if shard:  # a column of numbers may have texts in other shards
             self.collector.rules = replace(self.collector.rules, share=1.0)
         parts = write_about(
             self.collector,
@@ -417,7 +417,7 @@ class CorpusBuilder:
     def _second(
         self, words: list[str], built: bool, rules: Rules
     ) -> tuple[Writer, list[str], dict[str, int], Stays]:
-        """Choose the vocabulary, and write all documents again without the words it leaves out."""
+        """Choose the vocabulary, and write all documents again with only the chosen words."""
         lexicon = self.lexicon
         counts = tuple(grown(array, len(words))[: len(words)] for array in self.known)
         surveyed = Survey(None)
@@ -532,7 +532,7 @@ def asked_fields(options: CorpusOptions) -> dict[str, tuple[tuple[str, str], str
 
 
 def say_left_out(lexicon: Lexicon, tokens: int) -> None:
-    """Log which documents and parts of texts were left out; the corpus has `tokens` tokens."""
+    """Log which documents and parts of texts were left out of a corpus of `tokens` tokens."""
     if lexicon.options.chunk:
         whole = plural(lexicon.cut, "long document")
         pieces = f"{plural(lexicon.pieces, 'piece')} of about {lexicon.options.chunk:,} words"

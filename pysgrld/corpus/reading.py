@@ -20,7 +20,7 @@ AUTO, USUAL_TEXT_FIELD = "auto", "text"
 #: Names of two columns that are added by default: the folder of a document's file, and the year in
 #: the file's name.
 FOLDER, YEAR = "folder", "year"
-#: Default of the maximum size in bytes of a corpus's compressed texts together.
+#: Default of the maximum total size in bytes of a corpus's compressed texts.
 AUTO_TEXT = 256 * 2**20
 #: Text that a corpus records as its token pattern if the built-in tokeniser was used.
 BUILT_PATTERN = f"{BUILT_IN}words of two characters or more, Han by pairs, kana by syllabary"
@@ -239,11 +239,12 @@ class CorpusOptions:
             if self.phrases:
                 raise UsageError(
                     "--phrases cannot be combined with --token-pattern: phrases require the "
-                    "built-in tokeniser"
+                    "built-in tokeniser; leave out one of these options"
                 )
         if self.cuts and (self.token_pattern is not None or self.phrases):
             raise UsageError(
-                "--segment cannot be combined with --token-pattern or --phrases: leave them out"
+                "--segment cannot be combined with --token-pattern or --phrases; give "
+                "only one of these options"
             )
         parse.columns(self.meta_field)
         if isinstance(self.keep_text, str):
@@ -307,7 +308,7 @@ class CorpusOptions:
         return not {f.name.replace("_", "-") for f in fields(cls)}.isdisjoint(names)
 
     def for_documents(self) -> CorpusOptions:
-        """Return the options for documents; options that apply to the metadata file are reset."""
+        """Return the options for reading the documents, not the metadata file."""
         if self.metadata is None:
             return self
         return replace(self, header_line=None, quote="auto", sheet=None)
@@ -331,7 +332,7 @@ class CorpusOptions:
         )
 
     def keeping(self, field: str | None) -> CorpusOptions:
-        """Return options that keep a time field as a column; None keeps the options as they are."""
+        """Return options that keep a time field as a column, or these options if it is None."""
         if field is None:
             return self
         meta_field = self.meta_field
@@ -350,7 +351,7 @@ class CorpusOptions:
 
     @property
     def text_limit(self) -> int | None:
-        """Maximum size in bytes of the corpus's compressed texts together, or None if unlimited."""
+        """Maximum total size in bytes of the corpus's compressed texts; None without a maximum."""
         if isinstance(self.keep_text, int):
             return self.keep_text
         return None if self.keep_text == "all" else AUTO_TEXT

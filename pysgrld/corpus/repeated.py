@@ -58,7 +58,7 @@ class Sketches:
         self._bins.append(bins)
 
     def groups(self) -> tuple[Int64s, Int64s]:
-        """Return groups of documents with equal, and with similar, word counts, as two arrays.
+        """Group the documents with equal word counts, and the documents with similar word counts.
 
         For each document, the first array has the position of the first document with equal word
         counts, and the second array the position of the first document of its group of similar

@@ -26,7 +26,8 @@ BETWEEN_BLANKS = re.compile(r"\S+")
 #: Parts of speech of the Korean words that are kept: nouns, verbs, adjectives, roots, and words in
 #: Latin letters or Chinese characters.
 _KOREAN = ("NNG", "NNP", "VV", "VA", "XR", "SL", "SH")
-#: Japanese words of these parts of speech are kept; a part of speech is given by its first two levels.
+#: Parts of speech of the Japanese words that are kept. Each part of speech is given by the first
+#: two levels of its name.
 _JAPANESE = (
     ("名詞", "普通名詞"),
     ("名詞", "固有名詞"),
@@ -204,7 +205,7 @@ def segmented(documents: list[bytes], name: str) -> list[bytes]:
                 forms.append(document)
                 continue
             words = (word.strip() for word in cut(visible(text)))
-            # A Japanese noun may be a single character, unless that is a Latin letter.
+            # In Japanese, a noun may be a single character, but not a single Latin letter.
             alone = name == "japanese"
             parts_kept = (
                 w

@@ -158,7 +158,7 @@ def build_shard(
             listener.note(f"{label} is there already: {shard_folder}")
             return shard_corpus
         moved = move_aside(shard_folder, f"{shard_folder.name}.replaced", "shards")
-        listener.note(f"{label} is built again, because {problem}; the old one is now {moved}")
+        listener.note(f"{label} is built again, because {problem}; the old shard is now {moved}")
     # Decide from the inputs of all shards whether a document is a line or a file, because one
     # shard may have too few inputs.
     options = resolve_document_is(inputs, options)
@@ -166,7 +166,7 @@ def build_shard(
 
 
 def _files(record: Mapping[str, Any]) -> list[tuple[str, int | None, int | None]]:
-    """Return the name, size and modification time of each file in the record of an input (`look`)."""
+    """Return the name, size and modification time of each file in an input's record by `look`."""
     return [
         (file["name"], file.get("size"), (file.get("stamp") or [None])[0])
         for file in record.get("files", [record])
@@ -174,7 +174,7 @@ def _files(record: Mapping[str, Any]) -> list[tuple[str, int | None, int | None]
 
 
 def _difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    """Return the differences of two plans for which a shard of one is no shard of the other.
+    """Return the differences of two plans because of which their shards cannot be combined.
 
     Files may change, and bad documents may be skipped: both concern single shards (`_change`).
     """
@@ -344,7 +344,8 @@ def merge(place: Path, listener: Listener) -> Corpus:
             raise CorpusError(
                 "has a different vocabulary than the first shard; build it again", folder / name
             )
-    # If one shard was built without its bad documents, the recipe of the corpus says so.
+    # If one shard was built without its bad documents, the options of the merged corpus record
+    # this.
     if any(part.provenance["options"].get("on_bad_document") == "skip" for part in parts):
         plan["options"]["on_bad_document"] = "skip"
     options = CorpusOptions(**plan["options"])

@@ -63,7 +63,7 @@ def look(path: str) -> dict[str, Any]:
 
 
 def add_vocabulary(record: dict[str, Any], beside: Path | None) -> None:
-    """Add the vocabulary file of a file of counts to the record of the file of counts."""
+    """Add the vocabulary file that belongs to a file of counts to the record of this input."""
     if beside is not None:
         record["vocabulary"] = _stamped(beside, beside.name) | {"sha256": digest(beside)}
 
@@ -219,7 +219,8 @@ def stands_for(
     # With the defaults of this version, the rules must equal those with which the corpus was built.
     rules = Rules.of(options, vocabulary.get("from") == "built")
     text = "token-pattern" in reading
-    # The inputs alone decide between line and file, so equal inputs give the same decision.
+    # The choice between line and file as document depends only on the inputs, so equal inputs give
+    # the same choice.
     if options.document_is == "auto" and text:
         reading = reading | {"document-is": "auto"}
     if options.chunk is None and text:

@@ -235,7 +235,7 @@ def read(
 
 
 def _matched(texts: Texts, documents: Sequence[bytes], pattern: TokenPattern) -> WordCounts:
-    """Count the words of documents by the user's token pattern; each document has a time limit."""
+    """Count the words that the user's token pattern matches, with a time limit per document."""
     try:
         return count_words(documents, pattern.matching())
     except TooSlowError as slow:
@@ -313,7 +313,7 @@ class _Input:
         self.label, self.absent, self.size, self.steps_given = path, 0, 0, 0
         self.name = self.input_name
         self.folder: Path | None = None  # path of the input if it is a folder of texts
-        self.slack: slack.Export | None = None  # This is set if the input is an export of Slack.
+        self.slack: slack.Export | None = None  # Reader of a Slack export, or None.
         # Number of documents in yielded steps, and number of documents that were left out.
         self.given = self.read = 0
         self.notes: list[Message] = []
@@ -338,7 +338,7 @@ class _Input:
         self.size += size
 
     def _texts(self, texts: Texts) -> Step:
-        """Split long texts if requested; return a step with the texts and their details."""
+        """Split long texts if requested; return a step with texts and details of documents."""
         whole, licences = len(texts.documents), 0
         if self.options.document_is == "file":
             books = [without_licence(document) for document in texts.documents]
@@ -492,7 +492,7 @@ class _Input:
         return Lines(path, options.max_line, self._size, self.threads, options.max_input, encoding)
 
     def _read_in_folder(self, source: Lines) -> Extract | Iterator[Texts]:
-        """Return a function that reads a file with one document, or the documents of another file.
+        """Return the documents of a file or, for a file with one document, a function to read it.
 
         Raises
         ------
@@ -505,7 +505,7 @@ class _Input:
         if format.kind == "counts":
             raise CorpusError(
                 f"a file of counts ({format.name}) in a folder of texts; give the files of counts "
-                "in a command of their own",
+                "in a separate command",
                 source.label,
             )
         format = FILE_OF_TEXT if format is TEXT else format

@@ -213,9 +213,9 @@ def warned_of_letters(words: Sequence[str], tokens: Int64s) -> str | None:
 
 
 _AT_BLANKS = "only at spaces, so whole phrases count as words"
-#: For each script without blanks between words: the probable language of a text, a description of
-#: how the tokeniser splits it, and the value of ``--segment`` that splits it better, or "". Scripts
-#: are named by the first word of the Unicode names of their letters.
+#: For each script in which the tokeniser may not find the words: the probable language of a text, a
+#: description of how the tokeniser splits it, and the value of ``--segment`` that splits it better
+#: ("" if no value does). Scripts are named by the first word of the Unicode names of their letters.
 _SCRIPTS = {
     "HIRAGANA": (
         "Japanese",

@@ -59,8 +59,8 @@ BLOCK = 2**20
 #: Maximum of a count in sums of squares. Larger counts are replaced by it, so that sums over a
 #: block are exact in double precision.
 MOST_REPEATED = 2**15
-#: Opening a corpus checks every number if the corpus has at most this number of documents and
-#: entries together.
+#: If a corpus has at most this number of documents and entries together, opening the corpus checks
+#: all numbers in its arrays.
 LOOKED_THROUGH = 10**8
 
 
@@ -227,7 +227,7 @@ class Corpus:
 
     @property
     def earlier_documents(self) -> int:
-        """Number of first documents that come from the corpus of the continued run."""
+        """Number of documents from the corpus of the continued run, which come first."""
         return self._provenance.get("earlier") or 0
 
     @cached_property
@@ -242,7 +242,8 @@ class Corpus:
         from pysgrld.corpus.about.stored import About  # This import is slow.
 
         read = self._provenance.get("documents_read")
-        # For a sample, no number is recorded, because a sample omits no document.
+        # For a sample, the number of documents that were read is not recorded. It equals the number
+        # of documents, because a sample omits no document.
         if not isinstance(read, int):
             read = self.documents
         return About(self.path, self.parts, self.documents, read)

@@ -132,7 +132,7 @@ def damaged(path: Path, problem: str) -> DamagedCorpusError:
 
 @contextlib.contextmanager
 def part_of(path: Path, name: str) -> Iterator[Path]:
-    """Yield the path of a file of a corpus; convert an `OSError` of the block to an `SgmcError`."""
+    """Yield the path of a corpus's file; convert an `OSError` in the block to an `SgmcError`."""
     part = path / name
     try:
         yield part
@@ -180,7 +180,7 @@ def read_header(path: Path) -> dict[str, Any]:
             path,
         )
     version, parts = meta.get("version"), meta.get("parts")
-    # If "parts" is missing, versions 1 and 2 have the same content.
+    # Without the entry "parts", a header has the same content in versions 1 and 2.
     if version != VERSION and (version != 1 or parts):
         raise CorpusError(
             f"the corpus has version {version!r}, but this sgmc reads version {VERSION}; use the "
@@ -222,7 +222,7 @@ def digest(path: Path, notify: Callable[[int], None] = lambda _: None) -> str:
 
 
 def vocabulary_of(path: Path) -> Path:
-    """Return the path of a corpus's vocabulary, in its folder or in one of two folders above."""
+    """Return the path of a corpus's vocabulary: in its folder, the parent, or the grandparent."""
     places = [folder / "vocab.txt" for folder in (path, path.parent, path.parent.parent)]
     return next((place for place in places if path_exists(place)), places[0])
 
@@ -269,7 +269,7 @@ def store_files(
 def with_files(
     corpus: Path, provenance: Mapping[str, Any], parts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the provenance completed by the records of files in input folders.
+    """Return the provenance, with the records of files in input folders added.
 
     This undoes `store_files`. A provenance that already contains the files, as written by version
     0.1.0, is returned unchanged.
@@ -293,7 +293,7 @@ def with_files(
 
 
 def _copied(provenance: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return a copy of a provenance, and the list of all records of inputs in the copy.
+    """Return a copy of a provenance, and a list of the records of inputs in this copy.
 
     For a sample, the list includes the inputs of the corpus from which it was drawn.
     """

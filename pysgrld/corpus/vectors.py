@@ -27,9 +27,9 @@ from pysgrld.options.paths import path_error
 from pysgrld.run.files import open_regular, sync
 from pysgrld.types import Array, Int64s
 
-#: `KEPT`: maximum size in bytes of a vector that is cached in memory. It is cached once the pieces
-#: that were read have as many values together as the vector. `LONG`: mean length of pieces above
-#: which reading from the file is as fast.
+#: `KEPT`: maximum size in bytes of a vector that is cached in memory. The vector is cached when the
+#: number of values read so far reaches its length. `LONG`: mean length of pieces above which
+#: reading from the file is as fast as reading from memory.
 KEPT, LONG = 1 << 23, 64
 #: Number of values that are read at a time if the whole vector is read.
 TOGETHER = 2**16

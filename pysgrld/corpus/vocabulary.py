@@ -230,7 +230,7 @@ class _WordList(NamedTuple):
 
 @lru_cache(maxsize=2)
 def _list_of(path: str, stamp: tuple[object, ...]) -> _WordList:
-    """Read a file of stop words, and cache it; ``stamp`` changes if the file changes."""
+    """Read a file of stop words, and cache the words until ``stamp`` changes with the file."""
     # A dict drops repeated words and keeps the order of the file. Sorting the words later is fast
     # if the file is sorted.
     words: dict[str, None] = {}
@@ -263,7 +263,7 @@ class Rules(NamedTuple):
 
     @classmethod
     def of(cls, options: CorpusOptions, built: bool) -> Rules:
-        """Create the rules from options; unless ``built``, the defaults remove no words."""
+        """Create the rules from options; the defaults remove words only if ``built`` is True."""
         default = _BUILT if built else _GIVEN
         if built and options.cuts:
             lists = (default.stop_words, SEGMENTERS[options.cuts].stop_words)

@@ -16,7 +16,7 @@ _HEADERS = ("x", "V1", "")
 
 
 def words_in(lines: Sequence[Line], path: str | Path) -> list[Line]:
-    """Return the word in each line of a vocabulary file, in the order of the lines' ids if any.
+    """Return the word in each line of a vocabulary file, sorted by ids if the lines have ids.
 
     A line may be a word, or fields separated by tabs, as ``id word documents`` in gensim's
     dictionaries or ``word count``. A word may also be in quotes as written by R, with or without a

@@ -269,7 +269,8 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
         try:
             store.parent.mkdir(parents=True, exist_ok=True)
             lock = _hold(place)
-            # An earlier reading with the same identity may have left a record, and then resumes.
+            # An earlier reading with the same identity may have left a record. Then this reading
+            # resumes from the record.
             if identity is not None:
                 with contextlib.suppress(OSError, ValueError):
                     noted = jsonio.parse(read_small(note, _LONGEST_NOTE))
@@ -277,13 +278,15 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
                         work.record = noted["record"]
             keep = {MARKER, _NOTE, _WORDS, ABOUT, "read", "corpus"}
             if work.record is None and (identity is not None or not note.is_file()):
-                keep = {MARKER}  # without a record, no reading resumes from the other files
+                keep = {MARKER}  # without a record, the other files cannot be used
             for leftover in place.iterdir():  # Remove files of killed processes.
                 if leftover.name not in keep:
                     shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
             work.folder.mkdir(exist_ok=True)
         except BlockingIOError:
-            raise LockedError(f"{store}: another process is writing it") from None
+            raise LockedError(
+                f"{store}: another process is writing this corpus; wait until it ends"
+            ) from None
         except OSError as error:
             if isinstance(error, SgmcError):
                 raise

@@ -19,7 +19,8 @@ from pysgrld.report.population import Sampled, discoveries, sure_signs
 from pysgrld.report.texts_and_metadata import Known
 from pysgrld.types import Array, Documents, Doubles, Int64s
 
-#: Documents are processed in blocks of at most this number of documents times topics.
+#: Documents are processed in blocks. In each block, the number of documents times the number of
+#: topics is at most this number.
 _CELLS = 4_000_000
 
 
@@ -186,7 +187,7 @@ class Effects:
         return points
 
     def rows(self, order: Sequence[int], names: Mapping[int, str]) -> dict[str, list[Any]]:
-        """Return a table of the topics in all comparisons, as a list of values per table column.
+        """Return a table with a row for each comparison and topic, as a list of values per column.
 
         Shares are fractions.
         """

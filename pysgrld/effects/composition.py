@@ -31,13 +31,14 @@ _SEED = 1981
 #: Minimum weight of a topic when words are allocated to topics, as a fraction of the weight 1/K.
 #: It keeps inactive topics from receiving the weight 0.
 _LEAST = 0.1
-#: A joint test leaves out combinations of coefficients that have fewer degrees of freedom than this
-#: number.
+#: A joint test leaves out each combination of coefficients that has fewer degrees of freedom than
+#: this number.
 _FEWEST = 5.0
-#: A direction in the space of combinations is redundant if its singular value is below this
-#: fraction of the greatest singular value.
+#: A joint test leaves out principal directions of the combinations whose singular value is below
+#: this fraction of the greatest singular value.
 _RANK = 1e-8
-#: Maximum leverage of a unit, which is the unit's weight in its own prediction.
+#: Maximum leverage of a unit (a document or a cluster): the weight of a unit's shares in their
+#: prediction.
 _LEVERAGE = 0.99
 
 
@@ -203,7 +204,7 @@ class Regression:
         return self.freedom_along(self.to_orthogonal_basis(contrast))
 
     def freedom_along(self, way: Doubles) -> tuple[float, float]:
-        """Return the results of `freedom` for a contrast from `to_orthogonal_basis`."""
+        """Return the results of `freedom` for a contrast in the basis of the orthogonal columns."""
         n, p = self._number, self._design.shape[1]
         if self._units is None:  # Use blocks that fit into a processor's cache.
             size = _CACHED
@@ -248,7 +249,7 @@ class Fit:
         self._back = back if len(back) > 1 else np.repeat(back, 2, axis=0)
 
     def weights(self, places: Int64s, contrast: Doubles) -> Doubles:
-        """Return the weight of each of the given documents in a combination of coefficients, (m,)."""
+        """Return the weight of each given document in the estimate of a contrast, (m,)."""
         return self._regression.parts(places, contrast)[1]
 
     def influence(self, places: Int64s, shares: Floats, contrast: Doubles) -> Doubles:
@@ -277,7 +278,7 @@ class Fit:
         return Sampled(drawn, over, np.zeros(k), np.full(k, freedom))
 
     def _corrected(self, weighted: Doubles) -> Doubles:
-        """Correct R sets of shares, (R, ..., K), for allocation errors, by one topic draw each."""
+        """Correct R sets of shares, (R, ..., K), for allocation errors; each set uses one draw."""
         draws, corrected = len(self._back), np.empty_like(weighted)
         for s, back in enumerate(self._back):
             piece = slice(s * len(weighted) // draws, (s + 1) * len(weighted) // draws)

@@ -163,7 +163,7 @@ class Design:
             available = (
                 f"the values are {', '.join(values[:20])}"
                 if values
-                else ("the formula has no category")
+                else ("the formula has no category column")
             )
             raise UsageError(
                 f"reference {reference[:_SHOWN]!r} is not a value of a category column in the "
@@ -362,14 +362,14 @@ def formula_columns(formula: str, available: Sequence[str]) -> list[str]:
 
 
 def _name_columns(factor: str) -> list[str]:
-    """Return the names of columns in a formula's factor, quoted or not, without function names."""
+    """Return the names of columns in a factor of a formula, but not the names of functions."""
     quoted = re.findall(r"`([^`]+)`", factor)
     if factor.isidentifier():
         return [factor]
     plain = re.sub(r"`[^`]+`", "0", factor)
     try:
         nodes = list(ast.walk(ast.parse(plain, mode="eval")))
-    except SyntaxError:  # This factor is a name that needs backticks, which formulaic has removed.
+    except SyntaxError:  # Formulaic has removed the backticks that this name needs.
         return [factor]
     used = {id(n.func) for n in nodes if isinstance(n, ast.Call)}
     used |= {id(n.value) for n in nodes if isinstance(n, ast.Attribute)}

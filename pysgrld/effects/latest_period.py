@@ -26,7 +26,7 @@ from pysgrld.types import Array, Doubles, Int64s
 
 #: Lengths of a period in days: a week, a month, a year.
 DAYS = 7, 30, 365
-#: If a period has fewer documents than this, a longer period is taken.
+#: If a period has fewer documents than this number, a longer period is taken.
 DOCUMENTS = 50
 #: A topic is new if its earlier share is at most this fraction of its latest share.
 NEW = 0.1

@@ -109,7 +109,7 @@ class SampledShares:
         used: Int64s,
         units: Int64s | None = None,
     ) -> SourceLikeness | None:
-        """Return the column (or neighbours) with the greatest design effect; None if it is small.
+        """Return the greatest similarity by a column, else by neighbours; None if both are small.
 
         Parameters
         ----------

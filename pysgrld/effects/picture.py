@@ -22,7 +22,7 @@ _ROW = 0.2
 #: Up to this number of categories, shares are drawn as points. For more categories, a matrix is
 #: drawn.
 _POINTS = 8
-#: A share in percent is written into its cell of the matrix if it is at least this.
+#: A share is written into its cell of the matrix if it is at least this number of percent.
 _WRITTEN = 5.0
 #: Distance between the points of neighbouring topics at the same category, as a fraction of the
 #: distance between categories.

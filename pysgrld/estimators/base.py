@@ -37,8 +37,8 @@ T = TypeVar("T")
 MOST = 2**31 - 1
 #: Bounds of the value of a positive parameter, as text for error messages.
 BOUNDS = f"{SMALLEST:.2g} and 1e6"
-#: Names of the parameters by the training option that they set, if the two names differ.
-#: `Estimator.options_of` adds more.
+#: Name of the parameter that sets a training option, if it differs from the option's name.
+#: `Estimator.options_of` adds more names.
 _PARAMETERS = {"threads": "n_jobs", "seed": "random_state"}
 #: Parameters that may change between calls of `partial_fit`. Either `partial_fit` does not use
 #: them, or each call reads them again.
@@ -46,7 +46,8 @@ _FREE_PARAMETERS = frozenset(
     {"max_iter", "holdout", "exact_sweeps", "total_samples", "n_jobs", "verbose"}
 )
 _PARAMETERS |= {"iterations": "max_iter", "epochs": "max_iter (in minibatches)"}
-#: Types of parameters in docstrings, by the placeholder that stands for the value in the help text.
+#: Types of parameters in docstrings. The keys are the placeholders for values in the help text of
+#: options.
 _TYPES = {"N": "int", "A": "float", "A,B,C": "(float, float, float)"}
 
 
@@ -167,7 +168,7 @@ class Estimator(ABC):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Raise `AttributeError`, and name sgmc's counterpart of another library's method.
+            """Raise `AttributeError`; for another library's method, suggest the method of sgmc.
 
             Raises
             ------
@@ -382,7 +383,7 @@ def seed_of(random_state: Any) -> Any:
 
 
 def switch(name: str, value: Any) -> Rule:
-    """Return the rule for a parameter that is not an option: "auto" or a whole number >= 0.
+    """Return the rule that a parameter must be "auto" or a whole number >= 0.
 
     Parameters
     ----------
@@ -468,7 +469,7 @@ def by_parameters(method: Callable[P, R]) -> Callable[P, R]:
 
 
 def not_fitted(message: str) -> NotFittedError:
-    """Return a `NotFittedError` that is also scikit-learn's, if scikit-learn is imported.
+    """Return a `NotFittedError`, which derives from scikit-learn's too if that is imported.
 
     Parameters
     ----------

@@ -148,7 +148,7 @@ class CountModel(TopicModel):
 
     @property
     def perplexity_error_(self) -> float:
-        """Standard error of ``perplexity_``, for other documents like those that `fit` held out.
+        """Standard error of ``perplexity_`` as an estimate for new, similar documents.
 
         Raises
         ------

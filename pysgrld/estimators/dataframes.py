@@ -90,7 +90,7 @@ class Framed(Estimator):
         """Return the topic proportions of documents, (n, K)."""
 
     def _words(self, vocabulary: Any) -> tuple[str, ...]:
-        """Return the names of columns: the argument, or the model's words, or word1, word2, ..."""
+        """Return column names: ``vocabulary``, else the model's words, else word1, word2, ..."""
         self._check_fitted()
         v = self.n_features_in_
         names = getattr(self, "feature_names_in_", None)
@@ -146,7 +146,7 @@ class Framed(Estimator):
 
     @property
     def names_(self) -> list[str]:
-        """Names of the topics: from ``set_names`` or ``seed_words``, or else three words each.
+        """Names of the topics, from ``set_names`` or ``seed_words``; other names are three words.
 
         Raises
         ------
@@ -285,7 +285,7 @@ class Framed(Estimator):
     def _top(
         self, phi: Array, n: int, layer: int, order: WordOrder | None, samples: KeptTopics
     ) -> tuple[Int64s, Interval | None]:
-        """Return the ids of each topic's first n words, (K, n), and intervals of their values."""
+        """Return each topic's first n word ids, (K, n), and intervals of their probabilities."""
         top, rows = self._first_words(phi, n, layer, order), np.arange(len(phi))[:, None]
         uncensored = np.zeros(top.shape, bool)
         values = [(sample[rows, top], uncensored) for sample in samples.draws]

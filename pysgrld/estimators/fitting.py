@@ -216,5 +216,5 @@ def _is_watched() -> bool:
     """Return True if standard error is a terminal or a notebook's output."""
     try:
         return "ipykernel" in sys.modules or sys.stderr.isatty()
-    except (AttributeError, ValueError, OSError):  # This error means that standard error is closed.
+    except (AttributeError, ValueError, OSError):  # Standard error is closed or None.
         return False

@@ -60,7 +60,9 @@ def as_documents(
         if (kind := getattr(x, "format", "")) in ("csr", "csc", "bsr"):
             pointers, entries = np.asarray(x.indptr), min(len(x.indices), len(x.data))
             if pointers[0] != 0 or (np.diff(pointers) < 0).any() or pointers[-1] > entries:
-                raise UsageError(f"X.indptr does not fit a {kind} matrix with {entries} entries")
+                raise UsageError(
+                    f"X.indptr does not fit a {kind} matrix with {entries} entries; build X again"
+                )
         if kind == "csr":  # Word ids are checked here, before their conversion to 32 bits.
             _check_words(x.indptr, x.indices, x.shape[1])
         csr = x.tocsr(copy=True)
@@ -256,7 +258,7 @@ def _numbers(x: Any) -> Array:
     _refuse_masked(x)
     try:
         numbers = np.asarray(x)
-        # This dtype occurs, for example, for pandas' nullable integers.
+        # An array of objects results, for example, from pandas' nullable integers.
         if numbers.dtype.kind == "O":
             numbers = numbers.astype(np.float64)
         problem = f"X has dtype {numbers.dtype}"
@@ -338,7 +340,7 @@ def _missing_token(documents: Sequence[Any]) -> str | None:
 
 
 def _check_shape(shape: Sequence[int]) -> None:
-    """Raise the same error as scikit-learn unless a shape is (n, V) with n and V at least 1."""
+    """Raise an error with scikit-learn's text unless a shape is (n, V) with n and V at least 1."""
     if tuple(shape) == (0,):
         raise UsageError("X has no documents; give at least one")
     if len(shape) != 2:
@@ -363,7 +365,7 @@ def _check_words(indptr: Array, indices: Array, words: int) -> None:
         row = int(np.searchsorted(indptr, bad[0], side="right")) - 1
         raise UsageError(
             f"X[{row}] has a count of word {indices[bad[0]]}, but words are numbered from 0 to "
-            f"{words - 1}"
+            f"{words - 1}; correct the column indices of X"
         )
 
 

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
     from pysgrld.corpus import Corpus
 
-#: `AUTO_SAMPLES`, `AUTO_BYTES`: with the default of ``keep_samples``, the maximum number of stored
-#: samples and of their bytes.
+#: `AUTO_SAMPLES`: maximum number of stored samples if ``keep_samples`` has its default.
+#: `AUTO_BYTES`: maximum size in bytes of these samples.
 AUTO_SAMPLES, AUTO_BYTES = 50, 1 << 28
 #: Message of the error for a model that stores no posterior samples.
 NO_SAMPLE = (
@@ -146,7 +146,7 @@ class KeptModel(Framed):
     _options: Resolved
     # This attribute exists only in the process that fitted the model, or after `partial_fit`.
     _posterior: Posterior
-    _kept: MatrixRecord  # A model that was loaded or unpickled has this instead of `_posterior`.
+    _kept: MatrixRecord  # State of a loaded or unpickled model.
     # The Gibbs refinement of `fit`, which `partial_fit` discards.
     _stage: ExactStage | None = None
     _samples: Mapping[int, Sample]
@@ -269,7 +269,7 @@ class KeptModel(Framed):
         return min(AUTO_SAMPLES, AUTO_BYTES // (4 * words * sum(options.widths[:1])))
 
     def _kept_topics(self, layer: int, population: str = ALIKE) -> KeptTopics:
-        """Return the topics of all stored samples, widened if ``population`` requires it."""
+        """Return the topics of all stored samples, with more spread if ``population`` needs it."""
         layer_index, fitted = self._at(layer), self._fitted()
         widens = population == ALIKE and fitted.population is not None
         rows = (
@@ -439,7 +439,7 @@ class KeptModel(Framed):
     def _write(
         self, path: str | Path, vocabulary: Sequence[str] | None, corpus: Corpus | None
     ) -> None:
-        """Write a run directory as `save` does, with ``corpus``, if given, as training data."""
+        """Write a run directory as `save` does; ``corpus``, unless None, is the training data."""
         from pysgrld.train.plan import training_config
 
         words, record, model = self._words(vocabulary), self._record, find_model(self.model)
@@ -464,7 +464,7 @@ class KeptModel(Framed):
             name: getattr(self, f"_{name}") for name in self.numbers if hasattr(self, f"_{name}")
         }
         if corpus is not None:
-            meta.pop("measures", None)  # These measures are computed on the corpus.
+            meta.pop("measures", None)  # Later, the measures are computed on the corpus.
             config["corpus"] |= {
                 "fingerprint": corpus.fingerprint,
                 **dict.fromkeys(("documents", "training_documents"), corpus.documents),

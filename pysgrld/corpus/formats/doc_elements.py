@@ -17,7 +17,7 @@ from pysgrld.errors import CorpusError
 
 _BEGIN = re.compile(rb"\s*(?:<(?!doc\b)[^<>]*>\s*)*<doc\b([^<>]*)>", re.I)
 _END = re.compile(rb"</doc\s*>", re.I)
-#: Pattern of the text between two documents, which may have only tags and blanks.
+#: Pattern of the text between two documents. This text may have only tags and blanks.
 _BETWEEN = re.compile(rb"\s*(?:<[^<>]*>\s*)*")
 _ATTRIBUTE = re.compile(r'([\w:-]+)\s*=\s*"([^"]*)"')
 #: Pattern of a field in a TREC document, which is an element with a name in capitals.
@@ -83,7 +83,8 @@ def _record(attributes: bytes, content: bytes, context: Context) -> dict[str, st
         return BadDocument("not UTF-8", undecodable(context.options.encoding))
     record = {name: html.unescape(value) for name, value in _ATTRIBUTE.findall(head)}
     parts: dict[str, list[str]] = {}
-    # Documents of wikiextractor have an attribute "url"; elements in their text are no fields.
+    # In documents of wikiextractor, elements in the text are not fields. These documents have an
+    # attribute "url".
     if "url" not in record:
         for match in _FIELD.finditer(text):
             parts.setdefault(match[1], []).append(_plain(match[2]))

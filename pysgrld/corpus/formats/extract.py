@@ -26,7 +26,7 @@ _CHARSET = re.compile(
 )
 #: Number of bytes at the start of a web page in which its encoding may be declared.
 _LOOKED_AT = 4096
-#: Encodings that browsers use instead of a declared encoding, because they have more characters.
+#: Encodings that browsers substitute for a declared encoding. The substitutes have more characters.
 _WIDER = {
     "iso8859-1": "windows-1252",
     "ascii": "windows-1252",
@@ -43,7 +43,7 @@ _BLOCKS = (
     "pre,section,select,summary,table,tbody,td,tfoot,th,thead,tr,ul"
 )
 #: `DEEPEST`: maximum number of unclosed tags in a web page. `VALUES`: maximum number of attributes
-#: in one tag. With more of them, parsers take quadratic time.
+#: in one tag. Above these limits, parsers take quadratic time.
 DEEPEST, VALUES = 10_000, 5_000
 _CLOSED_BY_NEXT = rb"(?:p|li|td|tr|th|dt|dd|option|br|hr|img|input|meta|link|col|area|source|wbr)\b"
 _OPENED = re.compile(rb"<(?!%s)[a-z]" % _CLOSED_BY_NEXT, re.I)
@@ -59,8 +59,8 @@ _MOST_PARTS = 10_000
 #: Maximum size in bytes of an unpacked stream in a PDF file. Extracting the text of a stream takes
 #: about fifteen times as much memory.
 _LARGEST_STREAM = 2**24
-#: Pattern of a hyphen at the end of a line with the characters around it. The hyphen may divide a
-#: word.
+#: Pattern of a hyphen at the end of a line, and of the characters before and after the hyphen. The
+#: hyphen may divide a word.
 _DIVIDED = re.compile("(\\S)([-\u2010\u00ad]\n)(?=(\\S))")
 
 
@@ -192,7 +192,7 @@ def docx(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
 
 
 class _Words:
-    """Target of an XML parser, which collects the text of a Word document.
+    """Callbacks of an XML parser that collect the text of a Word document.
 
     Parameters
     ----------
@@ -327,7 +327,7 @@ def joined_lines(text: str) -> str:
 
 
 def _bound_streams(library: Any) -> None:
-    """Let pypdf unpack no stream of a PDF file to more than `_LARGEST_STREAM` bytes."""
+    """Make pypdf refuse streams of PDF files that unpack to more than `_LARGEST_STREAM` bytes."""
     names = ("zlib", "lzw", "run_length")
     if hasattr(library, "overwrite_configuration"):
         limits = {f"{name}_maximum_output_length": _LARGEST_STREAM for name in names}

@@ -79,7 +79,7 @@ def read(source: Lines, context: Context) -> CountedDocuments:
         vocabulary, origin = tuple(distinct(matrix.names)), source.name
     context.log(
         f"{source.label}: {plural(matrix.documents, 'cell')} as documents, "
-        f"{plural(matrix.words, 'gene')} as words, counts of {matrix.name}"
+        f"{plural(matrix.words, 'gene')} as words, counts from {matrix.name}"
     )
     entries = _entries(matrix, source.label)
     if not matrix.by_rows:
@@ -174,7 +174,8 @@ def _entries(matrix: _Matrix, label: str) -> Iterator[Entries]:
             if bad.any():
                 i = int(np.argmax(bad))
                 raise CorpusError(
-                    f"{matrix.name}[{rows[i]}, {columns[i]}] is {values[i]}, which is not a count",
+                    f"{matrix.name}[{rows[i]}, {columns[i]}] is {values[i]}, which is not a "
+                    "count; save whole numbers of at least 0",
                     label,
                 )
             if len(columns) and not 0 <= columns.min() <= columns.max() < matrix.words:

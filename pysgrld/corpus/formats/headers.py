@@ -1,4 +1,4 @@
-"""Detection of a table's header, if the table has one; titles may come before it."""
+"""Detection of a table's header. A table may have no header, or titles above its header."""
 
 from __future__ import annotations
 

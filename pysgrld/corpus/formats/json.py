@@ -68,7 +68,7 @@ def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def _decoded(line: str) -> Any:
-    """Decode a line of JSON; without blanks around the value, this is faster than `json.loads`.
+    """Decode a line of JSON, faster than `json.loads` does if no blanks surround the value.
 
     Raises
     ------
@@ -150,7 +150,8 @@ def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
     }
     parents = [value.get(field.partition(".")[0], {}) for field in fields if "." in field]
     if not texts and any(not isinstance(parent, dict | list) for parent in parents):
-        # The object that should have the text field is null or a link, so this record has no text.
+        # The parent of the text field is not an object but, for example, null or a link. So this
+        # record has no text.
         return b""
     if not texts:
         raise BadDocument(
@@ -182,7 +183,7 @@ def _check_is_document(value: Any, label: str) -> None:
 
 
 def _shape(column: Any) -> Any:
-    """Return the keys of an object or the length of a list; None unless it has several values."""
+    """Return a dict's keys or a list's length; None for fewer than two values or another type."""
     if isinstance(column, dict):
         return tuple(column) if len(column) > 1 else None
     return len(column) if isinstance(column, list) and len(column) > 1 else None
@@ -214,12 +215,12 @@ def nested(value: Any, path: Sequence[str]) -> Any:
 
 
 def _dotted(fields: WantedFields) -> list[str]:
-    """Return the wanted fields with names that are paths to nested values, such as user.name."""
+    """Return each wanted field whose name is the path of a nested value, such as user.name."""
     return [name for name in (fields.id, fields.title, *fields.columns) if "." in name]
 
 
 def _with_nested(record: dict[str, Any], fields: WantedFields) -> dict[str, Any]:
-    """Return a copy of a record with wanted nested values as fields; lists become texts."""
+    """Return a copy of a record with the wanted nested values added; join lists to texts."""
     values = {}
     for name in _dotted(fields):
         if name not in record and (value := nested(record, name.split("."))) is not _MISSING:
@@ -234,7 +235,7 @@ def _joined_list(value: Any) -> Any:
 
 
 def _of_list(value: list[Any] | dict[str, Any]) -> str | None:
-    """Join tokens or pages to a text, or words that are given with their positions or counts.
+    """Join a list of tokens or pages, or words with their positions or counts, to a text.
 
     Return None for any other value.
     """
@@ -264,7 +265,9 @@ def _utf8(text: Any, field: str) -> bytes:
         text = text if (whole := _of_list(text)) is None else whole
     if not isinstance(text, str):
         raise BadDocument(
-            "field not a string", f"field {field!r} is not a string but {type(text).__name__}"
+            "field not a string",
+            f"field {field!r} is not a string but {type(text).__name__}; choose another with "
+            "--text-field",
         )
     try:
         return text.encode("utf-8")

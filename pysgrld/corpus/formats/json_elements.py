@@ -18,8 +18,8 @@ from pysgrld.errors import CorpusError, Log
 #: Kinds of JSON files: an object in each line; an array; an object with a list of documents; an
 #: object that is one document.
 LINES, ARRAY, WITHIN, OBJECT = "lines", "array", "within", "object"
-#: If a decoding error is nearer than this number of characters to the end of the data in memory,
-#: the last element may be cut off, and more data is read.
+#: A decoding error within this number of characters of the end of the data in memory may only mean
+#: that the last element is cut off. Then more data is read.
 _CERTAIN = 32
 #: Maximum number of objects around a list of documents.
 _DEEPEST = 8
@@ -182,7 +182,7 @@ class Elements:
         return None
 
     def _leave(self, depth: int) -> None:
-        """Go to the end of the current object and of the objects around it, `depth` in all."""
+        """Go to the end of `depth` nested objects, from the current object outwards."""
         for _ in range(depth):
             while self.character() == ",":
                 self.at += 1
@@ -251,7 +251,7 @@ class Elements:
             self.more(held)  # The amount of data is doubled, so that few attempts are needed.
 
     def character(self) -> str:
-        """Skip blanks; return the next character, which is not skipped, or "" at the end."""
+        """Skip blanks; return the next character without moving past it, or "" at the end."""
         while True:
             match = _BLANK.match(self.ready, self.at)
             self.at = match.end() if match else self.at

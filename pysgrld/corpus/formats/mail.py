@@ -24,8 +24,7 @@ from pysgrld.corpus.formats.text_fields import MAIL_TITLE
 from pysgrld.corpus.lines import UTF8, Lines, undecodable
 from pysgrld.corpus.reading import CorpusOptions
 
-#: Headers of a message that become fields, by the names of the fields. The text becomes the field
-#: `body`.
+#: Headers of a message that become fields with the same names. The text becomes the field `body`.
 _HEADERS = (
     *("subject", "from", "to", "cc", "date", "message-id", "in-reply-to", "newsgroups"),
     *("organization", "sender", "list-id", "keywords", "x-gmail-labels"),
@@ -145,7 +144,7 @@ def _header(value: Any) -> str | None:
 
 
 def _time(value: str | None) -> datetime | None:
-    """Parse the date in a header; return None if it is missing or invalid."""
+    """Parse the date in a header; return None if the date is missing or invalid."""
     try:
         return None if value is None else parsedate_to_datetime(value)
     except (TypeError, ValueError, OverflowError):

@@ -94,7 +94,7 @@ _ENTITIES = [
 
 
 def read(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document per article, as wikitext with a function that removes markup.
+    """Yield the wikitext of each article as a document, with a function that removes the markup.
 
     Raises
     ------
@@ -375,7 +375,7 @@ def stripper(named: dict[int, str]) -> Stripper:
 
 
 def _forms(names: Iterable[str]) -> list[str]:
-    """Return spellings of names, with ASCII letters in lower case and other letters in any case."""
+    """Return spellings of names: ASCII letters in lower case, others as given or in lower case."""
     spaced = [name.replace("_", " ") for name in names if name]
     forms = {form for n in spaced for form in (n, n.lower(), n[0].lower() + n[1:])}
     return sorted({"".join(c.lower() if c.isascii() else c for c in form) for form in forms})

@@ -65,8 +65,8 @@ def read(source: Lines, context: Context) -> CountedDocuments:
     vocabulary, origin = find_words(source, context, words, documents)
     if form != sorted_by:
         entries = in_order(entries, context.scratch)
-    # If the number of rows is not confirmed by row pointers, it may be wrong and far too large, and
-    # the empty documents could fill the disk.
+    # Unless row pointers confirm the number of rows, this number may be far too large. Then the
+    # empty documents could fill the disk.
     sure = form == sorted_by or not context.keep_empty
     grouping = Grouping(source.label, context, documents, words, sure=sure, add_up=True)
     return CountedDocuments(vocabulary, origin, grouping.blocks(entries), numbered=True)
@@ -207,7 +207,8 @@ def _compressed(
     if indptr.length() != major + 1 or indices.length() != entries:
         raise _WrongError(
             f"the arrays indptr, indices and data have {indptr.length()}, {indices.length()} "
-            f"and {entries} values, but must have {major + 1}, {entries} and {entries}"
+            f"and {entries} values, but must have {major + 1}, {entries} and {entries}; "
+            f"{_ADVICE}"
         )
     before = int(indptr.take(1)[0])
     for start in range(0, major, PORTION):
@@ -238,7 +239,7 @@ def _coordinates(
     if row.length() != entries or col.length() != entries:
         raise _WrongError(
             f"row, col and data must have equal lengths, but have {row.length()}, {col.length()} "
-            f"and {entries}"
+            f"and {entries}; {_ADVICE}"
         )
     for start in range(0, entries, PORTION):
         n = min(PORTION, entries - start)

@@ -22,9 +22,9 @@ _MAGIC, _ARROW_FILE = b"PAR1", b"ARROW1"
 
 #: Number of rows that are read at a time.
 TOGETHER = 256
-#: Without the setting max-input, the texts of a file may have `REPEATED` bytes, or `RATIO` times
-#: the size of the text columns if that is more. Without this limit, a small file could fill the
-#: memory: its dictionary may repeat a long text in each row.
+#: Without the setting max-input, the maximum size of a file's texts is `REPEATED` bytes, or `RATIO`
+#: times the size of the text columns if this is larger. Without a maximum, a small file could fill
+#: the memory, because its dictionary can repeat a long text in each row.
 REPEATED = 2**30
 #: `_CODE`: maximum size in bytes of an index into a dictionary. `_HEADS`: maximum size in bytes of
 #: the page headers of a column.
@@ -98,7 +98,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def _is_coded(chunk: Any) -> bool:
-    """Return True if a column seems to be stored as indices into a dictionary, judged by its size.
+    """Return True if the size of a column suggests that it stores indices into a dictionary.
 
     Other columns are read without a dictionary, because the dictionary would hold all texts of a
     row group.
@@ -110,7 +110,7 @@ def _is_coded(chunk: Any) -> bool:
 
 
 def read_arrow(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document per row of an Arrow file or stream, as written by the library datasets."""
+    """Yield one document per row of an Arrow file or stream, such as a Hugging Face dataset."""
     path = _path(source, "Arrow", "cannot be read from a pipe or a compressed file")
     import pyarrow as pa
 
@@ -244,7 +244,7 @@ def _nested_names(fields: Iterable[Any], above: str = "") -> list[str]:
 
 
 def _path_of(schema: Any, name: str) -> list[str]:
-    """Split the path of a nested field, such as data.body, into names; column names stay whole."""
+    """Split the path of a nested field, such as data.body, into names, but not a column name."""
     return [name] if name in schema.names else name.split(".")
 
 
@@ -338,7 +338,7 @@ def _decoded(column: Any, values_of: Callable[[Any], list[Any]]) -> list[Any]:
 
 
 def _others(schema: Any, fields: WantedFields, label: str) -> list[str]:
-    """Return the requested columns except the text; raise an error for a nested type."""
+    """Return the requested columns other than the text; raise an error for a nested type."""
     import pyarrow.types as kind
 
     names = []

@@ -31,8 +31,8 @@ def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
     if fields := columns_without_names(source.head):
         context.log(
             f"{source.label}: each line has {fields} tab-separated fields, which are all read "
-            "as text; to read only one, give --header-line none and --text-field columnN, where "
-            "N is its number",
+            "as text; to read only one field, give --header-line none and --text-field columnN, "
+            "where N is the number of the field",
             Severity.WARNING,
         )
     header = _header(source.head)
@@ -143,7 +143,7 @@ def read_folder(
         if not callable(how):
             continue
         if wrong is not None:
-            if documents:  # documents before the invalid one are yielded first
+            if documents:  # first yield the documents before the invalid one
                 yield texts()
                 size = 0
             context.bad(wrong.reason, str(wrong), str(path), None)

@@ -35,15 +35,15 @@ from pysgrld.errors import CorpusError, MissingInputError, plural
 #: malicious workbooks to a thousand times.
 SMALL, RATIO, LARGEST = 2**26, 50, 2**29
 #: Number of bytes that an empty cell is assumed to take in memory. The library calamine allocates
-#: the whole rectangle that the cells of a sheet span; it must not exceed the limit on unpacked
-#: bytes.
+#: the whole rectangle that the cells of a sheet span. The size of this rectangle must not exceed
+#: the limit on unpacked bytes.
 PER_CELL = 16
 #: `CHUNK`: number of bytes of a reference list that are parsed at a time. `LONGEST`: maximum size
 #: of a reference in bytes. Parsers need about a hundred times as much memory.
 CHUNK, LONGEST = 2**18, 2**21
 #: Number of bytes at the start of a reference list that are searched for fields.
 LOOKED_AT = 2**22
-#: List of pairs of a record's number and its fields, or an error in place of the fields.
+#: List of pairs: the number of a record, and the fields of the record or an error.
 _Records = list[Numbered]
 
 
@@ -221,7 +221,7 @@ def _extent(sheet: bytes) -> tuple[int, int]:
 def _below_titles(
     rows: list[tuple[int, list[Any]]], context: Context, label: str
 ) -> tuple[list[tuple[int, list[Any]]], bool]:
-    """Skip the titles above a table; return the other rows, and True if the first is a header.
+    """Skip titles above a table; return the other rows, and True if the first row is a header.
 
     Raises
     ------
@@ -259,7 +259,7 @@ def _below_titles(
 
 
 def _cell(value: Any) -> Any:
-    """Return the value of a cell; a whole number becomes an int, because Excel stores floats."""
+    """Return the value of a cell; whole numbers become ints, because Excel stores floats only."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value if isinstance(value, str | float | int | date) else str(value)
@@ -290,7 +290,9 @@ def _ris_records(library: Any, source: Lines, context: Context) -> Iterator[tupl
             works = library.loads(chunk.text)
         except Exception as error:  # rispy may raise errors of many classes.
             reason = (str(error).splitlines() or [type(error).__name__])[0]
-            raise CorpusError(f"not RIS ({reason[:120]}); export it again", source.label) from None
+            raise CorpusError(
+                f"not RIS ({reason[:120]}); export the list again", source.label
+            ) from None
         if len(works) != len(begun):
             raise CorpusError(
                 f"{plural(len(begun), 'work')} of the list have a beginning (TY), but "
@@ -430,8 +432,8 @@ _MONTHS = {
     name.lower(): name
     for name in ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 }
-#: Percent signs and ampersands without a backslash, which are plain characters in BibTeX. In TeX a
-#: percent sign begins a comment, so they are escaped for the TeX decoder.
+#: Pattern of a percent sign or an ampersand without a backslash. In BibTeX, both are plain
+#: characters. They are escaped for the TeX decoder, because in TeX a percent sign begins a comment.
 _UNESCAPED = re.compile(r"(?<!\\)[%&]")
 _PART = re.compile(r'\s*(?:(?P<bare>[^\s{}"#,]+)|(?P<open>[{"]))')
 
@@ -504,7 +506,7 @@ def _texts(
             break
     works = (work for records in first for _, work in records if not isinstance(work, BadDocument))
     names = list(dict.fromkeys(chain.from_iterable(works)))
-    if not names:  # no valid record: report the errors of these records
+    if not names:  # no valid record: report the error of each record
         for number, bad in chain.from_iterable(first):
             if isinstance(bad, BadDocument):
                 context.bad(bad.reason, f"{noun} {number}: {bad}", source.label, None)

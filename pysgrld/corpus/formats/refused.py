@@ -48,12 +48,16 @@ REFUSED = (
     ),
     (rb"SQLite format 3\x00", "an SQLite database", _AS_CSV + " (sqlite3 -header -csv)"),
     (rb"\x00\x01\x00\x00Standard (?:Jet|ACE) DB", "an Access database", _AS_CSV),
-    (rb"Obj\x01|ORC", "Avro or ORC", "convert it to Parquet"),
-    (rb"7z\xbc\xaf\x27\x1c|Rar!\x1a\x07", "an archive (.7z, .rar)", "unpack it and give the files"),
+    (rb"Obj\x01|ORC", "Avro or ORC", "convert the file to Parquet"),
+    (
+        rb"7z\xbc\xaf\x27\x1c|Rar!\x1a\x07",
+        "an archive (.7z, .rar)",
+        "unpack the archive, and give the unpacked files",
+    ),
     (
         rb"\x89PNG|\xff\xd8\xff|GIF8[79]a|II\*\x00|MM\x00\*",
         "a picture",
-        "extract the text by OCR, and give it as plain text",
+        "extract the text by OCR, and give this text as a plain-text file",
     ),
     (
         rb"\x04\x22\x4d\x18|\x1f\x9d|\xff\x06\x00\x00sNaPpY",
@@ -63,7 +67,7 @@ REFUSED = (
     (
         rb"ID3[\x02-\x04]|RIFF.{4}(?:WAVE|AVI )|.{4}ftyp|OggS\x00|fLaC|\x1aE\xdf\xa3",
         "sound or a film",
-        "transcribe it, and give the transcript as plain text",
+        "transcribe the speech, and give the transcript as a plain-text file",
     ),
     (
         rb"BEGIN:V(?:CALENDAR|CARD)\b",
@@ -138,7 +142,7 @@ REFUSED = (
     (
         rb'"[^"\n]*"(?: "[^"\n]*")+\r?\n"[^"\n]*" (?:["0-9.-]|NA\b)',
         "a table of R with blanks between columns",
-        "write it with write.csv",
+        "write the table with write.csv",
     ),
     (
         rb"(?:[#;][^\n]*\n|\s)*+\[\[?[\w.-]+\]\]?[ \t]*\r?\n(?:[#;][^\n]*\n|\s)*+[\w.-]+[ \t]*=",
@@ -154,7 +158,7 @@ REFUSED = (
     (
         rb"(?:---[^\n]*\n)?- [A-Za-z_]\w*:(?: [^\n]*)?\n  [A-Za-z_]\w*:",
         "YAML",
-        "convert it to JSON lines",
+        "convert the file to JSON lines",
     ),
     (
         rb"\s*_{30,}\s*\n(?:[^\n]*\n){0,20}?[^\n]*\bProQuest\b"
@@ -185,7 +189,7 @@ REFUSED = (
         "a book (.epub, .mobi)",
         "extract the text (pandoc -t plain)",
     ),
-    (rb"PK\x03\x04", "a zip archive", "unpack it and give the files"),
+    (rb"PK\x03\x04", "a zip archive", "unpack the archive, and give the unpacked files"),
     (
         rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
         "an old Word or Excel file (.doc, .xls)",
@@ -197,7 +201,7 @@ REFUSED = (
         "format it as plain text (man -P cat NAME | col -bx)",
     ),
     (rb"\{\\rtf", "rich text (.rtf)", "save it as plain text (.txt, UTF-8)"),
-    (rb".{257}ustar", "a tar archive", "unpack it and give the files"),
+    (rb".{257}ustar", "a tar archive", "unpack the archive, and give the unpacked files"),
     (
         rb"\x93NUMPY",
         "a dense NumPy array",
@@ -212,7 +216,7 @@ REFUSED = (
     (
         rb"\xff\xfe|\xfe\xff|(?:[\t\n\r -~]\x00){8}|(?:\x00[\t\n\r -~]){8}",
         "UTF-16 text",
-        "give --encoding utf-16 (utf-16-le if it has no byte-order mark), or convert it to UTF-8",
+        "give --encoding utf-16 (utf-16-le without byte-order mark), or convert the file to UTF-8",
     ),
     (
         rb"\s*<(?!/?%b\b)[A-Za-z][\w:.-]*(?:\s[^<>]*)?>(?:[^\S\n]*+\n\s*+)?<[A-Za-z!/]" % _HTML

@@ -27,8 +27,8 @@ _CHANNELS = ("channels.json", "groups.json", "dms.json", "mpims.json")
 _LARGEST = 1 << 26
 #: Pattern of the name of a file with the messages of one day.
 _DAY = re.compile(r"\d{4}-\d\d-\d\d\.json")
-#: Pattern of the code for a link, a person, a channel or a group in a message, with the text that
-#: Slack shows for it.
+#: Pattern of the code in a message that stands for a link, a person, a channel or a group. The code
+#: may contain the text that Slack shows for it.
 _MARK = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")
 #: Kinds of messages that people or programs write. All other kinds are notices of Slack, for
 #: example that a person has joined.
@@ -53,7 +53,7 @@ def days_of(folder: Path, files: Sequence[Path]) -> list[Path]:
 
 
 class Export:
-    """Reader of messages in an export of Slack, which shows people by name instead of user id.
+    """Reader of messages in an export of Slack; it replaces the ids of users by their names.
 
     Parameters
     ----------

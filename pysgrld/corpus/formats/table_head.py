@@ -14,8 +14,8 @@ DELIMITERS = ("\t", ";", "|", "~", "^", ",")
 #: `_RECORDS`: number of records that are examined. `_LONGEST`: maximum number of characters in a field
 #: name.
 _RECORDS, _LONGEST = 50, 40
-#: A header with only one usual name (of a text field) is accepted if the table has more than this
-#: number of records, including the header.
+#: A header with only one usual name, which is the name of a text field, is accepted if the table
+#: has more than this number of records, including the header.
 _FEW = 2
 #: Number of lines at the start of a file in which the header is searched.
 _ABOVE = 5
@@ -77,7 +77,7 @@ def delimiter_of(head: bytes) -> str | None:
         for delimiter in DELIMITERS:
             if delimiter in line and (_is_table(text, delimiter) or _is_quoted(text, delimiter)):
                 return delimiter
-        text = below  # the first line may be a title: try without it
+        text = below  # the first line may be a title: try again without this line
     return None
 
 

@@ -30,8 +30,8 @@ _LAST_NAMES = ("description", "summary")
 #: Usual names of the id field and of the title field, which are used if the user has not named these
 #: fields.
 _IDS, _TITLES = ("id", "key"), ("title", "ti")
-#: Name of the title field in mail. Tables do not use it: their subject may be a person or a school
-#: subject.
+#: Name of the title field in mail. In a table, a column with this name may contain persons or
+#: school subjects, so it is not used as the title.
 MAIL_TITLE = "subject"
 #: Names of fields that are chosen as the id field only if their values differ between the first
 #: records.
@@ -83,12 +83,12 @@ def chosen(
     """
     wanted, noticed = context.wanted, context.noticed
     if wanted.text is None:
-        if wanted.id in wanted.named:  # rows of metadata are matched to documents by this field
+        if wanted.id in wanted.named:  # this field matches rows of metadata to documents
             context = context._replace(wanted=wanted._replace(id=_name_here(wanted.id, names)))
         return context
     text, rows = wanted.text, list(islice(records, SAMPLED))
     if text and ",".join(text) in names:
-        text = (",".join(text),)  # a single field with commas in its name
+        text = (",".join(text),)  # the name of this single field contains commas
     if not text:
         words = [name for name in names if not _numbers(name, rows)]
         field = usual(words, NAMES) or _usual_within(words) or long_text(words, rows)
@@ -153,7 +153,7 @@ def _flattened(record: Mapping[str, Any], above: str = "", depth: int = 3) -> di
 
 
 def called_otherwise(wanted: WantedFields, names: Sequence[str]) -> dict[str, list[str]]:
-    """Map wanted fields that a file lacks to its fields of the same meaning, such as year to PY."""
+    """Map wanted fields that a file lacks to equivalent fields of the file, such as year to PY."""
     return {
         name: same
         for name in (wanted.id, wanted.title, *wanted.columns)
@@ -162,7 +162,7 @@ def called_otherwise(wanted: WantedFields, names: Sequence[str]) -> dict[str, li
 
 
 def _name_here(name: str, names: Sequence[str]) -> str:
-    """Return the name of a field in the file, which may be an equivalent name."""
+    """Return the name that a wanted field has in the file, such as PY for year."""
     return next((n for n in _names_here(name, names) if n in names), name)
 
 
@@ -175,7 +175,7 @@ def _names_here(name: str, names: Sequence[str]) -> list[str]:
 def _are_counts(
     names: Sequence[str], words: Sequence[str], rows: Sequence[Mapping[str, Any]]
 ) -> bool:
-    """Return True if a table has counts, in a column per word or in one column next to the words.
+    """Return True if a table has counts: a column for each word, or a last column of counts.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def _is_key(name: str | None, rows: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _numbers(name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Return True if all present values of a field are numbers, so that it is not a text."""
+    """Return True if all present values of a field are numbers, so that it is no text field."""
     values = [value for row in rows if (value := row.get(name)) not in (None, "")]
     return bool(values) and all(
         isinstance(value, int | float) or (isinstance(value, str) and _NUMBER.fullmatch(value))
@@ -308,7 +308,7 @@ def of_json(head: bytes) -> tuple[list[str], list[dict[str, Any]]]:
 
 
 def of_delimited(head: bytes, delimiter: str, names: Sequence[str]) -> list[dict[str, str]]:
-    """Parse the first records of a table; skip records with another number of fields."""
+    """Parse the first records of a table; skip records with too few or too many fields."""
     lines = head.decode("utf-8", "replace").splitlines(keepends=True)
     records = []
     try:
@@ -316,5 +316,5 @@ def of_delimited(head: bytes, delimiter: str, names: Sequence[str]) -> list[dict
             if len(record) == len(names) and [cell.strip() for cell in record] != list(names):
                 records.append(dict(zip(names, record, strict=True)))
     except csv.Error:
-        pass  # the reader reports this error
+        pass  # the reader will report the error
     return records

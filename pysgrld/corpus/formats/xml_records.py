@@ -54,7 +54,7 @@ _KIND, _NO_WORKS = "itemType", ("attachment", "note")
 
 
 def is_records(head: bytes, name: str) -> bool:
-    """Return True if an XML file has records; LimeSurvey's files have questions instead."""
+    """Return True if an XML file has records and is not a survey of LimeSurvey."""
     return b"<LimeSurveyDocType>Survey<" not in head and record_name(head) is not None
 
 
@@ -106,7 +106,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def _works(records: Iterator[Numbered]) -> Iterator[Numbered]:
-    """Yield the records with new numbers, but not the attachments and notes of Zotero."""
+    """Leave out Zotero's attachments and notes; yield the other records, numbered from 1."""
     number = 0
     for _, record in records:
         if isinstance(record, BadDocument) or record.get(_KIND) not in _NO_WORKS:
@@ -115,7 +115,7 @@ def _works(records: Iterator[Numbered]) -> Iterator[Numbered]:
 
 
 def _reader(record: str, element: str, depth: int) -> Any:
-    """Return the function that reads an element as a record, or None if it is not a record."""
+    """Return the function that reads a record from an element, or None for other elements."""
     if record == "RDF":
         return _fields if depth == 1 else None
     return _fields if element.lower() == record else None
