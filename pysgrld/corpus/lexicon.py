@@ -215,7 +215,7 @@ class Lexicon:
         self.kind = heading.kind
 
     def _numbered(self, words: Sequence[str]) -> bool:
-        """Return True if words are column numbers, by a recorded option or by their spelling."""
+        """Return True if words are column numbers, judged by a recorded option or the spelling."""
         if self.options.numbered is not None:
             return self.options.numbered
         return all(re.fullmatch("[1-9][0-9]*", word) for word in words)

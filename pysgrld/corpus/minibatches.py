@@ -474,6 +474,6 @@ class Ahead:
         return t, batches
 
     def close(self) -> None:
-        """End the thread; `waiting` is not called after that."""
+        """End the thread; the callback `waiting` is not called after the end."""
         self._thread.shutdown(wait=False, cancel_futures=True)
         self._next, self.waiting = None, lambda: None

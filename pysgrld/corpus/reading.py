@@ -252,7 +252,7 @@ class CorpusOptions:
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Self:
-        """Create options from a mapping of command-line names to values; None is the default."""
+        """Create options from values by command-line name; None stands for the default."""
         named = {f.name: values.get(f.name.replace("_", "-")) for f in fields(cls)}
         if named["phrases"] is not None:
             named["phrases"] = tuple(named["phrases"])
@@ -286,7 +286,7 @@ class CorpusOptions:
             recorded_values[KEEP_LINKS] = True
         if is_built_pattern(recorded_values.get("token-pattern")):
             del recorded_values["token-pattern"]
-        # This name is recorded even if the inputs have no fields.
+        # The usual name of the text field is recorded even if the inputs have no fields.
         if recorded_values.get("text-field") == USUAL_TEXT_FIELD:
             del recorded_values["text-field"]
         explicit = {

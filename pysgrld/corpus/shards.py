@@ -48,7 +48,7 @@ from pysgrld.run.ownership import is_marked
 from pysgrld.run.schema import NATURAL, Each, misfit
 
 _PLAN = "plan.json"
-#: Types of the entries in the plan.
+#: Types of the entries in the plan of a build.
 _TYPES = {
     "shards": NATURAL,
     "inputs": Each({"name": str, "files": list[list[Any]]}),
@@ -142,8 +142,8 @@ def build_shard(
             f"{folder}: has shards of another build (different: {difference}); remove the folder, or "
             "choose another with -o"
         )
-    # Shards are divided by the sizes at the first build, so that they stay the same if a file is
-    # mended later.
+    # Inputs are divided by their sizes at the first build, so that the shards have the same inputs
+    # if a file is corrected later.
     sizes = [sum(size or 0 for _, size, _ in record["files"]) for record in first_plan["inputs"]]
     first, last = cuts(sizes, n_shards)[number - 1]
     shard_folder, label = folder / _name(number, n_shards), f"shard {number} of {n_shards}"

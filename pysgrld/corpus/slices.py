@@ -141,7 +141,7 @@ def slicing_of(field: str, by: str | int, values: Sequence[Any]) -> Slicing:
     """
     present = [value for value in values if value is not None]
     if not present:
-        raise CorpusError(f"--time {field}: no document has a value")
+        raise CorpusError(f"--time {field}: no document has a value; choose another column")
     dates, numbers = False, numbers_of(present, dates=False)
     if np.isnan(numbers).any() or numbers.min() >= _YEARS_BELOW:
         times = numbers_of(present, dates=True)

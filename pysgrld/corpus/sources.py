@@ -173,9 +173,9 @@ def recipe(options: CorpusOptions) -> dict[str, Any]:
         if recorded[name] == getattr(_USUAL, name):
             del recorded[name]
     phrases = recorded.pop("phrases")
-    for name in ("numbered", "as_recorded"):  # These options do not affect the corpus.
+    for name in ("numbered", "as_recorded"):  # The corpus does not depend on these two options.
         del recorded[name]
-    if phrases:  # omitted if empty, because older corpora lack it
+    if phrases:  # an empty list is omitted, because older corpora lack the entry
         recorded["phrases"] = list(phrases)
     lists = {n: digest(Path(n)) if is_file(n) else None for n in sorted(files)}
     return {"options": recorded, "lists": lists}

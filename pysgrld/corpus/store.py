@@ -211,7 +211,7 @@ class Corpus:
                 return read_options
             numbered = chosen["from"] == NUMBERS
             return read_options | {OF_WORDS: NUMBERED if numbered else NAMED_WORDS}
-        # Imported here, because this module imports all input formats.
+        # Import late, because `sources` imports all input formats.
         from pysgrld.corpus.sources import text_field_of
 
         options = record.get("options") or {}
@@ -376,7 +376,7 @@ class Corpus:
             first += len(block)
 
     def _wrong(self, block: Documents) -> tuple[str, str] | None:
-        """Return the name of an array with an invalid number and the problem, or None if valid."""
+        """Return the name of an invalid array and the problem; None if all arrays are valid."""
         indices = block.indices
         if len(indices) == 0:
             return None

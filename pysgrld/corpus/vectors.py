@@ -237,7 +237,7 @@ class GrowingFile:
                 self._digest.update(block.data)
 
     def append(self, values: Array | list[int] | bytes) -> None:
-        """Append values of the vector's type, or bytes that already have this type."""
+        """Append values, which are converted to the vector's type, or the bytes of such values."""
         if not isinstance(values, bytes):
             values = np.ascontiguousarray(values, self.dtype).tobytes()
         self._held.append(values)

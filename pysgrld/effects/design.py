@@ -102,7 +102,7 @@ class Design:
         if not len(self.used):
             raise UsageError(
                 f"formula {formula[:_SHOWN]!r}: no document has a value in every column of the "
-                "formula"
+                "formula; leave out a column that is often empty"
             )
         self._data = pandas.DataFrame(
             {name: _column(name, values[self.used]) for name, values in data.items()}

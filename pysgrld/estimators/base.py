@@ -218,7 +218,7 @@ class Estimator(ABC):
             and the model knows no words.
         """
         names = getattr(self, "feature_names_in_", None)
-        # If the model was loaded from a run, these options were used to read the run's texts.
+        # Options for reading texts that the run recorded, if the model was loaded from a run.
         read = getattr(self, "_options", None)
         options = ("token_pattern", "phrases", "segment", "mask", "keep_links")
         how = {name: getattr(read, name, None) for name in options}

@@ -103,7 +103,7 @@ class Framed(Estimator):
         )
         if len(words) != v:
             raise UsageError(
-                f"vocabulary has {plural(len(words), 'word')}, but the model has {v:,}"
+                f"vocabulary has {plural(len(words), 'word')}, but the model has {v:,} words"
             )
         return words
 

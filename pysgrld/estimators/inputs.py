@@ -309,7 +309,7 @@ def _refuse_masked(x: Any) -> None:
 
 
 def _missing_text(x: Any) -> str | None:
-    """Return a message if X has texts (or tokens) and a value that is not a text (or token)."""
+    """Return a message if X has texts and other values, or lists of tokens and other values."""
     if getattr(x, "ndim", 1) != 1 or not hasattr(x, "__iter__"):
         return None
     documents = list(x)

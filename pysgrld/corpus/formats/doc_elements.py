@@ -20,7 +20,7 @@ _END = re.compile(rb"</doc\s*>", re.I)
 #: Pattern of the text between two documents. This text may have only tags and blanks.
 _BETWEEN = re.compile(rb"\s*(?:<[^<>]*>\s*)*")
 _ATTRIBUTE = re.compile(r'([\w:-]+)\s*=\s*"([^"]*)"')
-#: Pattern of a field in a TREC document, which is an element with a name in capitals.
+#: Pattern of a field of a TREC document: an element with a name in capitals.
 _FIELD = re.compile(r"<([A-Z][A-Z0-9_-]*)\b[^<>]*>(.*?)</\1\s*>", re.S)
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 #: Name of the field that has the text of a TREC document.

@@ -54,7 +54,7 @@ _LONG_TAG = re.compile(rb"<[a-z][^<>]{%d,}" % (2 * VALUES), re.I)
 _COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 #: Line after each article in a Word document that Nexis exports.
 _END_OF_ARTICLE = "\nEnd of Document"
-#: Maximum number of files in the archive that is a Word document. Real documents have fewer.
+#: Maximum number of files in the zip archive of a Word document. Real documents have fewer files.
 _MOST_PARTS = 10_000
 #: Maximum size in bytes of an unpacked stream in a PDF file. Extracting the text of a stream takes
 #: about fifteen times as much memory.
@@ -87,11 +87,13 @@ def check_tags(data: bytes) -> None:
     still = len(_OPENED.findall(data)) - len(_CLOSED.findall(data))
     if still > DEEPEST:
         raise BadDocument(
-            "nested too deeply", f"this page has {plural(still, 'tag')} that are never closed"
+            "nested too deeply",
+            f"this page has {plural(still, 'tag')} that are never closed; correct the page",
         )
     if any(len(tag[0].split()) > VALUES for tag in _LONG_TAG.finditer(data)):
         raise BadDocument(
-            "nested too deeply", f"an HTML tag of this page has more than {VALUES:,} attributes"
+            "nested too deeply",
+            f"an HTML tag of this page has more than {VALUES:,} attributes; correct the page",
         )
 
 
@@ -122,7 +124,7 @@ def _decoded(data: bytes, options: CorpusOptions) -> str:
             encoding = codecs.lookup(says[1].decode("ascii", "replace")).name
         except LookupError:
             encoding = UTF8
-    # The declaration was read as ASCII, so the page cannot be in these encodings.
+    # The declaration was read as ASCII, so the encoding cannot be UTF-16 or UTF-32.
     if encoding.startswith(("utf-16", "utf-32")):
         encoding = UTF8
     try:

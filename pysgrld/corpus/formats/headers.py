@@ -71,7 +71,7 @@ def lines_above(head: bytes, separators: Sequence[str]) -> Above:
 
 
 def header_row(rows: Sequence[Sequence[str]]) -> int:
-    """Return the index of the first row that can be a header, because it is not a title.
+    """Return the index of the first row that is not a title, and so may be the header.
 
     A title above a table has fewer cells than most rows, or text in only one cell, or text in fewer
     than half as many cells as a typical row.
@@ -145,7 +145,7 @@ def is_row(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 
 
 def rows_of_labels(rows: Sequence[Sequence[str]]) -> int:
-    """Count the rows below the header of a survey that contain questions or ids, not answers.
+    """Count the rows below a survey's header that contain questions or ids instead of answers.
 
     Qualtrics writes two such rows, LimeSurvey (VV) one row of ids, and SurveyMonkey one row with
     kinds of answers.

@@ -172,7 +172,7 @@ def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
 
 
 def _check_is_document(value: Any, label: str) -> None:
-    """Raise `CorpusError` if the single object of a file has a list for each column of a table."""
+    """Raise `CorpusError` if the only object of a file is a table: a list for each column."""
     shapes = {_shape(column) for column in value.values()} if isinstance(value, dict) else {None}
     if len(shapes) == 1 < len(value) and shapes != {None}:
         raise CorpusError(

@@ -241,7 +241,7 @@ class Elements:
                         f"not JSON: {error.msg}; correct the file, or export it again"
                     ) from None
             except ValueError:
-                raise self.fault("not JSON: a number is too long") from None
+                raise self.fault("not JSON: a number is too long; write it as a string") from None
             held = len(self.ready) - self.at
             if held > self.limit:
                 raise self.fault(

@@ -29,7 +29,7 @@ _HEADERS = (
     *("subject", "from", "to", "cc", "date", "message-id", "in-reply-to", "newsgroups"),
     *("organization", "sender", "list-id", "keywords", "x-gmail-labels"),
 )
-#: Pattern of the first line of a message in an mbox file, which a blank line must precede.
+#: Pattern of the first line of a message in an mbox file. A blank line must precede this line.
 _FROM = re.compile(rb"From (?:.*[ \t])?(?:19|20)[0-9]{2}\b[^\n]*\n?")
 _ESCAPED = re.compile(rb"^>(>*From )", re.M)
 _ENCODED = ("base64", "quoted-printable")

@@ -172,7 +172,9 @@ def _form(archive: zipfile.ZipFile) -> tuple[str, int, int]:
     if len(shape) != 2:
         raise _WrongError(f"the array is not a matrix; {_ADVICE}")
     if not (0 <= shape[0] < 2**62 and 0 <= shape[1] <= LARGEST):
-        raise _WrongError(f"the matrix is too large: {shape[0]} x {shape[1]}")
+        raise _WrongError(
+            f"the matrix is too large: {shape[0]} x {shape[1]}; save a smaller matrix"
+        )
     return form, shape[0], shape[1]
 
 

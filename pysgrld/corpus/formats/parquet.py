@@ -356,15 +356,15 @@ def _others(schema: Any, fields: WantedFields, label: str) -> list[str]:
             names.append(name)
         elif name in fields.columns or name in fields.named or fields.everything:
             raise CorpusError(
-                f"column {name[:40]!r} is {_type_of(schema, name)}, but only single values can be "
-                "kept; leave this column out",
+                f"column {name[:40]!r} is {_type_of(schema, name)}, but columns must have "
+                "single values (texts, numbers or dates); leave this column out",
                 label,
             )
     return names
 
 
 def _is_short(kind: Any) -> bool:
-    """Return False if values of an Arrow type may be long: lists, structs and bytes."""
+    """Return False for Arrow types with values that may be long: lists, structs and bytes."""
     import pyarrow.types as types
 
     tests = (types.is_nested, types.is_binary, types.is_large_binary, types.is_fixed_size_binary)

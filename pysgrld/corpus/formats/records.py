@@ -110,7 +110,9 @@ def sheet(source: Lines, context: Context) -> Iterator[Texts]:
             "another with --sheet NAME)"
         )
     if not rows:
-        raise CorpusError("the spreadsheet has no rows", source.label)
+        raise CorpusError(
+            "the spreadsheet has no rows; choose another sheet with --sheet", source.label
+        )
     rows, has_header = _below_titles(rows, context, source.label)
     heads = [str(cell).strip() for cell in rows[0][1]]
     if not has_header:
@@ -323,7 +325,7 @@ def _bibtex_records(
     """Parse a BibTeX list in chunks; yield the size in bytes and the entries of each chunk."""
     splitter = import_module("bibtexparser.splitter")
     latex = import_module("bibtexparser.middlewares").LatexDecodingMiddleware()
-    # abbreviations of all chunks, because later chunks may use earlier ones
+    # abbreviations of all chunks, because later chunks may use abbreviations of earlier chunks
     strings = dict(_MONTHS)
     number = size = 0
     for chunk in _chunks(source, context, _BIBTEX_BEGINS, "entry"):
@@ -401,7 +403,8 @@ def _chunks(
             if last > end:
                 yield _chunk(waiting[end:last], lines, source, context)
             bad = BadDocument(
-                "line too long", f"the {noun} has more than {LONGEST} bytes, which is too long"
+                "line too long",
+                f"the {noun} has more than {LONGEST} bytes; shorten its longest field",
             )
             yield _Chunk(bad, lines, len(waiting) - last)
             waiting, end, lost = b"", 0, True

@@ -115,7 +115,10 @@ class Export:
             except (AttributeError, KeyError, TypeError, ValueError, OverflowError, OSError):
                 yield (
                     number,
-                    BadDocument("no message", "this is not a Slack message with a time (ts)"),
+                    BadDocument(
+                        "no message",
+                        "this is not a Slack message with a time (ts); export it again",
+                    ),
                 )
 
     def _name(self, message: dict[str, Any]) -> str | None:

@@ -23,7 +23,7 @@ NAMES = (
     *(USUAL_TEXT_FIELD, "abstract", "abstractnote", "abstracttext", "paperabstract", "ab"),
     *("body", "bodytext", "content", "fulltext", "selftext", "textoriginal"),
     "abstractinvertedindex",  # in OpenAlex
-    "unigramcount",  # in Constellate: words with their counts
+    "unigramcount",  # field of Constellate that contains words with their counts
 )
 #: Names of fields that are chosen as the text field only if the file has no other text field.
 _LAST_NAMES = ("description", "summary")

@@ -59,7 +59,7 @@ def is_records(head: bytes, name: str) -> bool:
 
 
 def record_name(head: bytes) -> str | None:
-    """Detect which elements are records by the first bytes of a file; return their name."""
+    """Detect from a file's first bytes which elements are records; return their name."""
     parser = new_parser()
     # Open elements; for each of them, the names of the fields that were read so far.
     path: list[tuple[str, set[str]]] = []
