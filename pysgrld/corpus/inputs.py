@@ -39,7 +39,7 @@ _OURS = (
     ("topics.safetensors", "vocab.txt"),
 )
 #: `LOOKED_INTO`: approximate number of files whose first lines are read. `PARAGRAPH`: files have
-#: paragraphs if at least one line in this number is blank.
+#: paragraphs if at least one of every `PARAGRAPH` lines is blank.
 LOOKED_INTO, PARAGRAPH = 64, 20
 #: Prefix of the cache files that the library datasets (Hugging Face) writes next to its data files.
 _CACHED = "cache-"

@@ -29,8 +29,8 @@ _OF_SCRIPT = {"CJK": "chinese", "HIRAGANA": "japanese", "KATAKANA": "japanese", 
 #: log-probability of the second language by `_NATS`.
 _LEAST, _FIRST, _NATS = 10, 60, 5.0
 #: A second language is reported if at least the fraction `_WORTH` of the documents and at least
-#: `_FEW` documents are in this language. The library is used only if equally many documents are in
-#: unknown languages.
+#: `_FEW` documents are in this language. The library is used only if the documents in unknown
+#: languages reach the same limits.
 _WORTH, _FEW = 0.03, 3
 #: Words in fewer than this fraction of the documents are not compared with lists of stop words.
 _OFTEN = 0.002

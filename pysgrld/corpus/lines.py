@@ -280,7 +280,7 @@ def size_of(path: str) -> int | None:
 
 
 def plain_name(path: str | Path) -> str:
-    """Return the name of a file without its folder and without a suffix of compression.
+    """Return the name of a file without its folder and its compression suffix, such as ``.gz``.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ _TAG = re.compile(
 _WWW = re.compile(rb"www\.")
 #: Pattern of an at sign and of the name or domain after it.
 _AT = re.compile(rb"@(?:[\w\x80-\xff-]+((?:\.[\w\x80-\xff-]+)+)?)?")
-#: Bytes of the part of an e-mail address before the at sign, including bytes of UTF-8 letters.
+#: Bytes that may come before the at sign in an e-mail address, including bytes of UTF-8 letters.
 _LOCAL = frozenset((ascii_letters + digits + "_.+-").encode()) | {*range(128, 256)}
 #: Maximum number of bytes of the part of an e-mail address before the at sign (RFC 5321).
 _MOST_LOCAL = 64

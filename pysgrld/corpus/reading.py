@@ -332,7 +332,7 @@ class CorpusOptions:
         )
 
     def keeping(self, field: str | None) -> CorpusOptions:
-        """Return options that keep a time field as a column, or these options if it is None."""
+        """Return options that keep the time field ``field``, unless it is None, as a column."""
         if field is None:
             return self
         meta_field = self.meta_field

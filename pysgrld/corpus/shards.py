@@ -111,7 +111,8 @@ def build_shard(
     check_shards(inputs, options, n_shards)
     refuse_full_folder(place, OTHER_FOLDER)
     folder = shards_of(place)
-    # The plan must be the same on all nodes; it records names, sizes and modification times.
+    # The plan must be the same on all nodes; it records names, sizes and modification times of
+    # files.
     records = [
         {"name": record["name"], "files": [list(file) for file in _files(record)]}
         for record in map(look, inputs)
@@ -166,7 +167,7 @@ def build_shard(
 
 
 def _files(record: Mapping[str, Any]) -> list[tuple[str, int | None, int | None]]:
-    """Return the name, size and modification time of each file in an input's record by `look`."""
+    """Return the name, size and modification time of each file in a record from `look`."""
     return [
         (file["name"], file.get("size"), (file.get("stamp") or [None])[0])
         for file in record.get("files", [record])

@@ -63,7 +63,7 @@ def look(path: str) -> dict[str, Any]:
 
 
 def add_vocabulary(record: dict[str, Any], beside: Path | None) -> None:
-    """Add the vocabulary file that belongs to a file of counts to the record of this input."""
+    """Extend the record of a file of counts by the vocabulary file in the same folder."""
     if beside is not None:
         record["vocabulary"] = _stamped(beside, beside.name) | {"sha256": digest(beside)}
 

@@ -62,8 +62,8 @@ from pysgrld.types import Documents
 if TYPE_CHECKING:
     from pysgrld.corpus.formats import slack
 
-#: Function of a start and an end: it returns True if the caller needs any document in this range.
-#: The words of all other documents are not counted.
+#: Function that returns True if the caller needs any document in a range, given the start and end
+#: of the range. The words of all other documents are not counted.
 Wish = Callable[[int, int], bool]
 
 
@@ -576,7 +576,7 @@ class _Input:
                     context.noticed.add_contents({sha256: source.label})
 
     def _check_fields(self, format: Format, label: str) -> None:
-        """Raise an error if the user named a text field, and a file's format has no fields.
+        """Raise an error if the user named a text field, but a file's format has no fields.
 
         Raises
         ------

@@ -196,7 +196,7 @@ class Corpus:
 
     @property
     def reading(self) -> dict[str, Any]:
-        """Options with which the documents were read, as a dict by the options' names.
+        """Options with which the documents were read; the keys are the options' names.
 
         Defaults are resolved. The dict is empty if the options are unknown.
         """

@@ -168,7 +168,7 @@ class Vector:
         return out
 
     def _in_memory(self, pieces: int, values: int) -> bool:
-        """Return True if pieces should be copied from memory, where the whole vector is cached.
+        """Return True if pieces should be copied from the vector's cache, which is then in memory.
 
         A small vector that is often used is cached. A file with a changed stamp is read again.
         """

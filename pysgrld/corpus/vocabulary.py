@@ -236,7 +236,7 @@ def _list_of(path: str, stamp: tuple[object, ...]) -> _WordList:
     words: dict[str, None] = {}
     for _, lines in _blocks_of(path, "a list of stop words", _LONGEST):
         text = fold("\n".join(lines))
-        for sign in ',;"':  # a line may have several words, separated by these signs
+        for sign in ',;"':  # commas, semicolons and quotation marks may separate words in a line
             text = text.replace(sign, " ")
         words.update(dict.fromkeys(text.split()))
     if not words:
@@ -333,7 +333,7 @@ def resolved(
 
 
 class Choice(NamedTuple):
-    """Result of `choose`: the words that stay, and the rule that removed each other word.
+    """Result of `choose`: the words that stay, and the rule that removed each of the other words.
 
     Attributes
     ----------

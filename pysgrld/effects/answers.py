@@ -224,7 +224,7 @@ class Effects:
         return columns
 
     def plain(self) -> dict[str, Any]:
-        """Return all results as plain values for the HTML page of a run.
+        """Return all results in types of JSON, for the HTML page of a run.
 
         Each topic in a comparison has a row: its number; the predicted shares at both values, and
         their bounds; the difference with its bounds; and 1 if it is surely above 0, -1 if surely

@@ -34,8 +34,8 @@ _LEAST = 0.1
 #: A joint test leaves out each combination of coefficients that has fewer degrees of freedom than
 #: this number.
 _FEWEST = 5.0
-#: A joint test leaves out principal directions of the combinations whose singular value is below
-#: this fraction of the greatest singular value.
+#: A joint test leaves out each principal direction of the combinations if its singular value is
+#: below this fraction of the greatest singular value.
 _RANK = 1e-8
 #: Maximum leverage of a unit (a document or a cluster): the weight of a unit's shares in their
 #: prediction.
@@ -141,7 +141,7 @@ class Regression:
         return solution
 
     def add(self, begin: int, shares: Doubles) -> None:
-        """Add the shares of a chunk of documents from ``begin`` on; chunks must come in order."""
+        """Add the shares of a chunk that starts at document ``begin``; add chunks in order."""
         p, together = self._design.shape[1], self._together
         size = together * max(64, _CELLS // max(p * self._topics, p * p, len(self._inner)))
         for first in range(0, len(shares), size):

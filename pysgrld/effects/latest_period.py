@@ -91,7 +91,7 @@ class PeriodNews(NamedTuple):
 def added_documents(
     results: Results, tell: Tell = lambda label, done, total: None
 ) -> PeriodNews | None:
-    """Compare the documents that a continued run has added with the earlier documents.
+    """Compare the new documents of a continued run with the documents of the earlier run.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def added_documents(
 def latest_period(
     results: Results, tell: Tell = lambda label, done, total: None
 ) -> PeriodNews | None:
-    """Compare documents of the latest period of a run's training corpus with earlier documents.
+    """Compare a run's training documents from the latest period with its earlier documents.
 
     The period is the shortest of a week, a month and a year that ends with the last date and has
     at least `DOCUMENTS` documents. Documents without a date are left out.

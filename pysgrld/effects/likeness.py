@@ -173,7 +173,7 @@ def _clusters(columns: Mapping[str, Sequence[Any]], rows: Int64s) -> Iterator[tu
         values = columns[name]
         chosen = [None if values[row] != values[row] else values[row] for row in rows.tolist()]
         if any(isinstance(value, float) and not value.is_integer() for value in chosen):
-            continue  # This column has measurements, not sources.
+            continue  # A column of measurements cannot name sources.
         numbers: dict[Any, int] = {}
         clusters = np.array(
             [

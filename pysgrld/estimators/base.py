@@ -1,4 +1,4 @@
-"""Base class of estimators: parameters by scikit-learn's conventions, and checks of their values.
+"""Base class of estimators, which checks parameters and follows scikit-learn's conventions.
 
 Some parameters are options of a single sampler; these parameters are generated from the sampler's
 list of options.
@@ -218,7 +218,7 @@ class Estimator(ABC):
             and the model knows no words.
         """
         names = getattr(self, "feature_names_in_", None)
-        # Options for reading texts that the run recorded, if the model was loaded from a run.
+        # Options for reading texts. If the model was loaded from a run, the run has recorded them.
         read = getattr(self, "_options", None)
         options = ("token_pattern", "phrases", "segment", "mask", "keep_links")
         how = {name: getattr(read, name, None) for name in options}
@@ -368,7 +368,7 @@ def number(option: str, name: str, value: Any, low: int, high: int = MOST) -> Ru
 
 
 def seed_of(random_state: Any) -> Any:
-    """Return ``random_state`` as a seed; a generator of NumPy is used to draw a seed.
+    """Return ``random_state`` as a seed; if it is a generator of NumPy, draw a seed from it.
 
     Parameters
     ----------

@@ -77,7 +77,9 @@ class CountModel(TopicModel):
             documents, words = self._documents(new, None if names is None else len(names))
         else:
             if vocabulary is not None:
-                raise UsageError("vocabulary: the model already has its words; leave it out")
+                raise UsageError(
+                    "vocabulary: the model already has its words; leave out this parameter"
+                )
             if grow:
                 self._grow(X)
             counted, names = self._known_documents(X, lambda line, *_: left_out.append(line)), None

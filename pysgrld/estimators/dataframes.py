@@ -52,7 +52,7 @@ class KeptTopics(NamedTuple):
 
     @property
     def sense(self) -> dict[str, str]:
-        """Meaning of the intervals computed from these draws, as returned by `sense_of`."""
+        """Meaning of intervals that are computed from the samples, as returned by `sense_of`."""
         return sense_of(self.is_posterior, self.population)
 
 
@@ -90,7 +90,7 @@ class Framed(Estimator):
         """Return the topic proportions of documents, (n, K)."""
 
     def _words(self, vocabulary: Any) -> tuple[str, ...]:
-        """Return column names: ``vocabulary``, else the model's words, else word1, word2, ..."""
+        """Return the given names of columns, else the model's words, else word1, word2, ..."""
         self._check_fitted()
         v = self.n_features_in_
         names = getattr(self, "feature_names_in_", None)
@@ -146,7 +146,7 @@ class Framed(Estimator):
 
     @property
     def names_(self) -> list[str]:
-        """Names of the topics, from ``set_names`` or ``seed_words``; other names are three words.
+        """Topic names from ``set_names`` or ``seed_words``; other topics are named by three words.
 
         Raises
         ------
@@ -418,7 +418,7 @@ class Framed(Estimator):
 class Transformer(Framed):
     """Base class of estimators that transform documents."""
 
-    # scikit-learn's `clone` copies the attribute of this name.
+    # scikit-learn's `clone` copies an attribute with this name.
     _sklearn_output_config: dict[str, str]
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:

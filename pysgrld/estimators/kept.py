@@ -80,7 +80,7 @@ class MatrixRecord(NamedTuple):
     place: str = "this model"
 
     def is_copied(self, name: str) -> bool:
-        """Return False: arrays of a chain are accessed without a copy.
+        """Return False, because the arrays of a chain are not copied.
 
         Parameters
         ----------
@@ -364,7 +364,7 @@ class KeptModel(Framed):
             if len(values) != len(documents):
                 raise UsageError(
                     f"column {name} of data has {plural(len(values), 'row')}, but X has "
-                    f"{len(documents):,}"
+                    f"{len(documents):,} documents"
                 )
         words = np.flatnonzero(documents.lengths)
         mean, topics = self._topics(layer), self._fitted().shown(layer_index)

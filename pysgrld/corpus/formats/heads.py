@@ -24,8 +24,8 @@ _ENTRY = (
 #: may come before the entry.
 BIBTEX = deferred(rb"(?:[^\n@]*\n){0,20}?[ \t]*%b" % _ENTRY, re.I)
 
-#: Pattern of blanks, processing instructions and comments before the root element of XML. It must
-#: not backtrack: a file that consists of blanks would take quadratic time.
+#: Pattern of blanks, processing instructions and comments before the root element of XML. The
+#: pattern must not backtrack, because a file that consists of blanks would take quadratic time.
 _BEFORE_ROOT = rb"\s*+(?:<\?[^>]*+>\s*+|<!--.*?-->\s*+)*+"
 #: First lines of a PubMed export. A document type that contains declarations ("[") does not match.
 PUBMED_XML = deferred(

@@ -116,7 +116,7 @@ class _WrongError(Exception):
 
 
 class _Member:
-    """Reader of an array in the archive, which reads the values in order."""
+    """Reader of an array of the archive; it reads the values in order."""
 
     def __init__(self, archive: zipfile.ZipFile, name: str, kinds: str) -> None:
         self.name = f"{name}.npy"

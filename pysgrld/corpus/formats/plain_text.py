@@ -58,7 +58,7 @@ def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def _header(head: bytes) -> str | None:
-    """Return the first of several lines if it is a usual name of a text field, and so a header."""
+    """Return the first of several lines if it is a header: a usual name of a text field."""
     line, *below = head.split(b"\n", 2)
     name = line.decode("utf-8", "replace").strip().strip('"')
     return name if len(below) > 1 and name and usual([name], NAMES) else None
@@ -91,7 +91,7 @@ def read_folder(
     read: Callable[[Lines], Extract | Iterator[Texts]],
     on_digest: Callable[[str], None],
 ) -> Iterator[Texts]:
-    """Yield the documents in the files of a folder; a file has one document or many records.
+    """Yield the documents in the files of a folder; a file is one document or has many records.
 
     Parameters
     ----------

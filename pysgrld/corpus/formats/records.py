@@ -184,7 +184,7 @@ def _unpacked_workbook(data: bytes, most: int, label: str) -> bytes:
             raise CorpusError(f"the workbook unpacks to {size} bytes; {advice}", label)
         with zipfile.ZipFile(stored, "w") as copy:
             for part in archive.infolist():
-                content = archive.read(part)  # reading a part checks its size and checksum
+                content = archive.read(part)  # this checks the size and checksum of the part
                 copy.writestr(part.filename, content)
                 rows, columns = _extent(content) if part.filename.endswith(".xml") else (0, 0)
                 if rows * columns > most // PER_CELL:
@@ -311,7 +311,7 @@ def _ris_records(library: Any, source: Lines, context: Context) -> Iterator[tupl
 
 
 def bibtex(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document for each entry of a BibTeX list, with TeX commands as characters."""
+    """Yield one document for each entry of a BibTeX list; convert TeX commands to characters."""
     library = _library("bibtexparser", "BibTeX", "bibtexparser", source.label)
     # sgmc reports errors, so the libraries need not log them.
     for name in ("bibtexparser", "pylatexenc"):

@@ -23,7 +23,7 @@ from pysgrld.options.paths import read_input
 #: channels.
 _PEOPLE = "users.json"
 _CHANNELS = ("channels.json", "groups.json", "dms.json", "mpims.json")
-#: Maximum size of the list of people in bytes.
+#: Maximum size in bytes of the list of people.
 _LARGEST = 1 << 26
 #: Pattern of the name of a file with the messages of one day.
 _DAY = re.compile(r"\d{4}-\d\d-\d\d\.json")

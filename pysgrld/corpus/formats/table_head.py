@@ -120,7 +120,7 @@ def _is_table(text: str, delimiter: str) -> bool:
     if any((len(name) > _LONGEST and n_usual < 2) or name.isdigit() for name in names):
         return False
     if all(len(record) == len(names) + 1 for record in records[1:]):
-        names = ["", *names]  # R may leave out the first name altogether
+        names = ["", *names]  # R may leave out the first name of the header
     elif any(not len(names) <= len(record) <= len(records[0]) for record in records[1:]):
         return False
     if len(usual) > 1 or (usual & frozenset(NAMES) and len(records) > _FEW):
