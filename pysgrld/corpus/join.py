@@ -205,7 +205,7 @@ def grown(
 
 
 def _renamed(names: Sequence[str], about: About) -> dict[str, str]:
-    """Map names of new files to unique names: if an old file has a name, add a number to it."""
+    """Map names of new files to unique names: add a number to names that old files have."""
     renamed, number = {name: name for name in names}, 1
     while taken := about.files_named(renamed.values()):
         number += 1

@@ -11,7 +11,7 @@ from pysgrld.errors import Severity, UsageError
 from pysgrld.options import parse
 from pysgrld.options.spelling import BUILT_IN
 
-#: Defaults of the options for choosing a vocabulary, if it is chosen from the texts of a corpus.
+#: Defaults of the options for choosing a vocabulary from the texts of a corpus.
 BUILT_MIN_DF, BUILT_MAX_DF, BUILT_MAX_VOCAB, BUILT_STOP_WORDS = 2, 0.5, 100_000, "english"
 BUILT_NUMBERS = "years"
 #: `AUTO`: value of an option that is decided by the inputs. `USUAL_TEXT_FIELD`: usual name of the
@@ -332,7 +332,7 @@ class CorpusOptions:
         )
 
     def keeping(self, field: str | None) -> CorpusOptions:
-        """Return options that keep the time field ``field``, unless it is None, as a column."""
+        """Return options that keep the time field ``field`` as a column, unless it is None."""
         if field is None:
             return self
         meta_field = self.meta_field
@@ -351,7 +351,7 @@ class CorpusOptions:
 
     @property
     def text_limit(self) -> int | None:
-        """Maximum total size in bytes of the corpus's compressed texts; None without a maximum."""
+        """Maximum total size in bytes of the corpus's compressed texts, or None if unlimited."""
         if isinstance(self.keep_text, int):
             return self.keep_text
         return None if self.keep_text == "all" else AUTO_TEXT

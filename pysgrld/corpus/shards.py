@@ -175,7 +175,7 @@ def _files(record: Mapping[str, Any]) -> list[tuple[str, int | None, int | None]
 
 
 def _difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    """Return the differences of two plans because of which their shards cannot be combined.
+    """Return the differences of two plans that make their shards incompatible.
 
     Files may change, and bad documents may be skipped: both concern single shards (`_change`).
     """

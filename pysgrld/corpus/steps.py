@@ -389,7 +389,7 @@ class _Input:
         return step
 
     def _with_names(self, texts: Texts, names: list[str]) -> Texts:
-        """Add the columns ``folder`` and ``year``, derived from file names, if they are wanted."""
+        """Add the requested columns ``folder`` and ``year``, which are derived from file names."""
         fields, wanted = texts.fields, self.context.wanted
         columns = {} if fields is None else dict(fields.columns)
         for column, of_name in ((FOLDER, folder_in), (YEAR, year_in)):

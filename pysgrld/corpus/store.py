@@ -56,8 +56,8 @@ QUANTILES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
 #: Number of entries (pairs of a document and a word) that are processed at a time; they take about
 #: ten megabytes.
 BLOCK = 2**20
-#: Maximum of a count in sums of squares. Larger counts are replaced by it, so that sums over a
-#: block are exact in double precision.
+#: Maximum of a count in sums of squares. Larger counts are replaced by this maximum, so
+#: that sums over a block are exact in double precision.
 MOST_REPEATED = 2**15
 #: If a corpus has at most this number of documents and entries together, opening the corpus checks
 #: all numbers in its arrays.
@@ -201,7 +201,7 @@ class Corpus:
         Defaults are resolved. The dict is empty if the options are unknown.
         """
         record: dict[str, Any] = self._provenance
-        # A sample has the reading options of its corpus, which may be a sample too.
+        # A sample of a corpus has the reading options of that corpus, which may be a sample too.
         while isinstance(record.get("of"), dict):
             record = record["of"]
         read_options: dict[str, Any] = record.get("reading") or {}
@@ -242,8 +242,8 @@ class Corpus:
         from pysgrld.corpus.about.stored import About  # This import is slow.
 
         read = self._provenance.get("documents_read")
-        # For a sample, the number of documents that were read is not recorded. It equals the number
-        # of documents, because a sample omits no document.
+        # For a sample of a corpus, the number of documents that were read is not recorded. It
+        # equals the number of documents, because a sample omits no document.
         if not isinstance(read, int):
             read = self.documents
         return About(self.path, self.parts, self.documents, read)
@@ -376,7 +376,7 @@ class Corpus:
             first += len(block)
 
     def _wrong(self, block: Documents) -> tuple[str, str] | None:
-        """Return the name of an invalid array and the problem; None if all arrays are valid."""
+        """Return the name of an invalid array and the problem, or None if all are valid."""
         indices = block.indices
         if len(indices) == 0:
             return None

@@ -188,7 +188,7 @@ def read_header(path: Path) -> dict[str, Any]:
             path,
         )
     problem, origin = misfit(meta, _HEADER), meta.get("provenance")
-    # The record of a sample contains the record of its corpus, which may be a sample too.
+    # The record of a sample contains the record of its corpus. This corpus may be a sample too.
     while problem is None and origin is not None:
         problem, origin = misfit(origin, _PROVENANCE, "provenance"), origin.get("of")
     if problem:

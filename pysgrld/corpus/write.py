@@ -233,7 +233,7 @@ class WorkFolder:
             return [line.removesuffix("\n") for line in itertools.islice(file, number)]
 
     def writer(self, name: str, record: dict[str, Any] | None = None) -> Writer:
-        """Return a writer of arrays; if ``record`` is given, continue from this state of `flush`."""
+        """Return a writer of arrays; if ``record`` is set, continue from this state of `flush`."""
         if record is None and (self.folder / name).exists():
             shutil.rmtree(self.folder / name)  # The folder is left from an interrupted second pass.
         return Writer(self.folder / name, record)

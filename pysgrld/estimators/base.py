@@ -469,7 +469,7 @@ def by_parameters(method: Callable[P, R]) -> Callable[P, R]:
 
 
 def not_fitted(message: str) -> NotFittedError:
-    """Return a `NotFittedError`, which derives from scikit-learn's too if that is imported.
+    """Return a `NotFittedError`; if scikit-learn is imported, it is also scikit-learn's error.
 
     Parameters
     ----------

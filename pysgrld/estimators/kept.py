@@ -282,7 +282,7 @@ class KeptModel(Framed):
         return KeptTopics(rows, fitted.faithful, exact, ALIKE if widens else THESE)
 
     def _at(self, layer: int) -> int:
-        """Convert a layer number that counts from 1 to an index that counts from 0."""
+        """Convert a 1-based layer number to a 0-based index."""
         self._check_fitted()
         depth = self._options.depth
         if isinstance(layer, bool) or layer not in range(1, depth + 1):

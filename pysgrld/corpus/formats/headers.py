@@ -14,7 +14,7 @@ from pysgrld.corpus.about.values import MISSING_VALUES
 from pysgrld.corpus.formats.text_fields import CHARACTERS, NAMES, SAMPLED, WORDS, usual
 from pysgrld.errors import plural
 
-#: Number of non-empty rows at the start of a table in which the header is searched.
+#: Number of non-empty rows at the start of a table that are searched for the header.
 _ABOVE = 40
 #: Cells that count as missing values in a column of numbers.
 _MISSING = frozenset(("", *MISSING_VALUES))

@@ -1,4 +1,4 @@
-"""Patterns of the first lines of a file, by which some formats are detected."""
+"""Patterns of the first lines of a file, which detect some formats."""
 
 from __future__ import annotations
 

@@ -215,12 +215,12 @@ def nested(value: Any, path: Sequence[str]) -> Any:
 
 
 def _dotted(fields: WantedFields) -> list[str]:
-    """Return each wanted field whose name is the path of a nested value, such as user.name."""
+    """Return the requested fields that are named by the path of a nested value (user.name)."""
     return [name for name in (fields.id, fields.title, *fields.columns) if "." in name]
 
 
 def _with_nested(record: dict[str, Any], fields: WantedFields) -> dict[str, Any]:
-    """Return a copy of a record with the wanted nested values added; join lists to texts."""
+    """Return a copy of a record with the requested nested values added; join lists to texts."""
     values = {}
     for name in _dotted(fields):
         if name not in record and (value := nested(record, name.split("."))) is not _MISSING:

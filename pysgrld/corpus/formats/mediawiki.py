@@ -139,7 +139,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 class _Dump:
-    """Parser of a dump, which collects the articles of the current batch.
+    """Parser that collects the articles of the current batch from a dump.
 
     Attributes
     ----------

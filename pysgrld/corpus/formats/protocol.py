@@ -16,7 +16,7 @@ from pysgrld.types import Documents, Int64s
 
 
 class Texts(NamedTuple):
-    """A batch of documents as texts, which a reader yields.
+    """Batch that a reader yields, with the texts of several documents.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class BadDocuments:
     skipped: Counter[str] = field(default_factory=Counter)
 
     def __call__(self, reason: str, message: str, path: str, line: int | None) -> None:
-        """Raise an error for an invalid document; if invalid documents are skipped, count it.
+        """Count an invalid document if invalid documents are skipped, else raise an error.
 
         Raises
         ------

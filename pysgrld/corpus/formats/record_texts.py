@@ -1,4 +1,4 @@
-"""Conversion of records with named fields, which readers yield, to batches of documents."""
+"""Conversion of the records that readers yield to batches of documents."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _RECORDS, _LONGEST = 50, 40
 #: A header with only one usual name, which is the name of a text field, is accepted if the table
 #: has more than this number of records, including the header.
 _FEW = 2
-#: Number of lines at the start of a file in which the header is searched.
+#: Number of lines at the start of a file that are searched for the header.
 _ABOVE = 5
 #: Usual field names in the spelling of `plain_names`. A line is a header if it has two of these
 #: names, or one usual name of a text field.

@@ -153,7 +153,7 @@ def _flattened(record: Mapping[str, Any], above: str = "", depth: int = 3) -> di
 
 
 def called_otherwise(wanted: WantedFields, names: Sequence[str]) -> dict[str, list[str]]:
-    """Map wanted fields that a file lacks to equivalent fields of the file, such as year to PY."""
+    """Map requested fields that a file lacks to equivalent fields, such as year to PY."""
     return {
         name: same
         for name in (wanted.id, wanted.title, *wanted.columns)
@@ -162,7 +162,7 @@ def called_otherwise(wanted: WantedFields, names: Sequence[str]) -> dict[str, li
 
 
 def _name_here(name: str, names: Sequence[str]) -> str:
-    """Return the name that a wanted field has in the file, such as PY for year."""
+    """Return the name that a requested field has in the file, such as PY for year."""
     return next((n for n in _names_here(name, names) if n in names), name)
 
 
