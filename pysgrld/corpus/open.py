@@ -348,7 +348,7 @@ class CorpusBuilder:
             elif lexicon.unknown:
                 cause = (
                     f"no document has a word of the vocabulary {lexicon.origin}; check "
-                    "that it is the right one"
+                    "that this is the right vocabulary"
                 )
             if lexicon.skipped:
                 cause += f" (skipped: {plural(lexicon.skipped.total(), 'bad document')})"

@@ -420,6 +420,6 @@ def compiled_pattern(pattern: str | None) -> re.Pattern[str] | None:
     if compiled.groups > 1:
         raise UsageError(
             f"--token-pattern {pattern!r} has {compiled.groups} groups, but only one group may "
-            "capture the token; write the others as (?:...)"
+            "capture the token; write the other groups as (?:...)"
         )
     return compiled

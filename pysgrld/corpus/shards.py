@@ -352,8 +352,8 @@ def merge(place: Path, listener: Listener) -> Corpus:
     options = CorpusOptions(**plan["options"])
     if not any(part.tokens for part in parts):
         raise CorpusError(
-            f"no document has a word of the vocabulary {options.vocab}; check that it is the "
-            "right one",
+            f"no document has a word of the vocabulary {options.vocab}; check that this is "
+            "the right vocabulary",
             folder,
         )
     # Record of the merged corpus: the record of the first shard, with the inputs of all shards.

@@ -351,8 +351,8 @@ def _hold(place: Path) -> int:
         If the existing folder was not made by sgmc.
     """
     not_ours = OutputError(
-        f"{place}: sgmc needs this name for temporary files of the corpus, but did not write it; "
-        "move it away, or choose another name"
+        f"{place}: sgmc needs this name for temporary files of the corpus, but did not create "
+        "this file or folder; move it away, or choose another name"
     )
     while True:
         with contextlib.suppress(FileExistsError):

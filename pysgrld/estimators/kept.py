@@ -514,7 +514,10 @@ class KeptModel(Framed):
         model, options = model_and_options(run)
         plain, corpus = run.config["options"], run.config["corpus"]
         if model.name != cls.model:
-            raise UsageError(f"{path}: the run's model is {model.name}, not {cls.model}")
+            raise UsageError(
+                f"{path}: the run's model is {model.name}, not {cls.model}; load the run with the "
+                f"estimator of {model.name}"
+            )
         parameters = run.config.get("command", {}).get("estimator")
         if parameters is None:
             parameters = {

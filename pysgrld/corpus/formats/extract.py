@@ -134,7 +134,7 @@ def _decoded(data: bytes, options: CorpusOptions) -> str:
             raise BadDocument("not UTF-8", undecodable(options.encoding)) from None
         reason = (
             f"the page declares the encoding {encoding}, but is not valid {encoding}; give "
-            "the right one with --encoding"
+            "the right encoding with --encoding"
         )
         raise BadDocument("wrong encoding", reason) from None
 
@@ -292,7 +292,7 @@ def pdf(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
         if file.is_encrypted and not file.decrypt(""):
             raise BadDocument(
                 "protected by a password",
-                "the document is protected by a password; save it without one",
+                "the document is protected by a password; save it without a password",
             )
         for page in file.pages:
             pages.append(page.extract_text())
