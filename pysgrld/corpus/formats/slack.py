@@ -117,7 +117,7 @@ class Export:
                     number,
                     BadDocument(
                         "no message",
-                        "this is not a Slack message with a time (ts); export it again",
+                        "this is not a Slack message with a time (ts); export the folder again",
                     ),
                 )
 
