@@ -234,7 +234,7 @@ def test_what_makes_no_sense_is_said_in_a_line(fresh, monkeypatch):
         (("-k", ""), 2, "is not a whole number"),
         (("-k", "5", "--chains", "1"), 2, "leaves nothing to compare"),
         (("--grid", "eta=x"), 2, "--grid: 'x' is not a number"),
-        (("--holdout", "0"), 2, "no documents to compare settings"),
+        (("--holdout", "0"), 2, "no documents for comparisons"),
         (("--model", "dpmm", "-k", "5,6"), 2, "--topics does not apply to --model dpmm"),
         (("--tasks", "--task", "2"), 2, "contradict"),
         (("--task", "2", "--jobs", "2"), 2, "--jobs does not apply to --task"),
