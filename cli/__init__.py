@@ -28,7 +28,7 @@ COMMANDS = {
     "eval": "perplexity on held-out documents; coherence",
     "topics": "show the topics: words, weights, coherence",
     "effect": "how topics depend on document columns, such as party and year",
-    "report": "make a web page: topics, documents, how reliable they are",
+    "report": "make a web page: topics, their reliability, documents",
     "infer": "topic proportions of new documents",
     "diagnose": "which topics the chains share, and whether the chains have mixed",
     "compare": "compare the topics of two runs: shared, split, merged, gone",
@@ -87,7 +87,7 @@ class Sgmc(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a subcommand; print no error if a reader of the output such as ``head`` stops early.
+        """Run a subcommand; print no error if a program such as ``head`` stops reading the output.
 
         Ctrl-C is not handled here but reported by `main`, because click would print a blank line
         into a log of JSON lines.
@@ -121,7 +121,7 @@ class Sgmc(click.Group):
         try:
             if sys.stderr is not None and not sys.stderr.closed:
                 sys.stderr.flush()
-        # Python would otherwise exit with code 120, because some lines remain unwritten.
+        # Without `_give_up`, Python would exit with code 120, because some text remains unwritten.
         except OSError:
             _give_up(2)
         sys.exit(code if isinstance(code, int) else 0)
@@ -197,7 +197,7 @@ def explain(error: BaseException) -> Explanation:
         message = " ".join(error.format_message().split()).rstrip(".")
         return Explanation(2, f"{message} (see '{_help_of(error)}')")
     if _out_of_memory(error):
-        advice = "use fewer --topics, a smaller --max-vocab, or a machine with more"
+        advice = "use fewer --topics, a smaller --max-vocab, or a machine with more memory"
         return Explanation(MemoryLimitError.exit_code, f"out of memory: {advice}")
     if isinstance(error, OSError) and not isinstance(error, SgmcError) and error.errno in FULL:
         from pysgrld.run.files import write_advice

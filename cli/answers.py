@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 #: `BARS`: characters of a small bar chart, the lowest bar first. `LISTED`: maximum number of
 #: document groups that are listed below a topic.
 BARS, LISTED = "▁▂▃▄▅▆▇█", 4
-#: A remark explains the difference between an interval by words and an interval by documents if
-#: their relative widths differ by at least this factor.
+#: A remark is printed if a topic's interval by words is wider than its interval by documents by more
+#: than this factor. The width of an interval is divided by the mean share.
 UNEVEN = 3.0
 #: Indentation of the excerpt of a document.
 INDENT = " " * 11
@@ -39,7 +39,7 @@ class Question(NamedTuple):
 
 
 def check_alone(requests: dict[str, Any], has_rest: bool) -> None:
-    """Refuse two questions at once, or a question combined with options of the table of topics.
+    """Refuse two options of `Question`, or one of them with options of the table of topics.
 
     Raises
     ------
@@ -86,8 +86,8 @@ def answer(results: Results, layer_index: int, question: Question, *, as_json: b
         for column in similar.columns:
             echo(
                 fill(
-                    f"{like} is the number of a row; column {shown(column)} has {like} in another "
-                    f"document: --like {shown(column)}={like}\n"
+                    f"{like} was read as the number of a row; column {shown(column)} has {like} in "
+                    f"another document, for which give --like {shown(column)}={like}\n"
                 )
             )
         echo("similarity  document; common topics; text")
@@ -100,7 +100,8 @@ def answer(results: Results, layer_index: int, question: Question, *, as_json: b
                     echo(indent + line)
         if similar.compared < similar.total - 1:
             echo(
-                f"Compared with {similar.compared:,} evenly spaced documents of {similar.total:,}."
+                f"Only {similar.compared:,} of {similar.total:,} documents were compared, evenly "
+                "spaced in the corpus."
             )
         return
     spread = results.spread()
@@ -132,7 +133,7 @@ def answer(results: Results, layer_index: int, question: Question, *, as_json: b
                     wrapped = textwrap.wrap(shown(document.excerpt), columns)
                     lines += [INDENT + line for line in wrapped]
             if not topic.documents:
-                lines.append("         no document certainly has this topic")
+                lines.append("         no document has a certain share of this topic")
     else:
         groups, rows = topics_in_groups(results, by, along, cluster, layer_index)
         record = head | {"groups": groups.record(), "topics": plain(rows)}
@@ -193,14 +194,14 @@ def _group_lines(
             top = max(means) or 1.0  # The largest share gets a bar of full height.
             bars = "".join(BARS[min(7, int(8 * mean / top))] for mean in means)
             first, last = (_short(groups.levels[i]) for i in (0, -1))
-            # Years and other short names stand at the ends of the line.
+            # Short names, such as years, of the first and last group stand at the ends of the bars.
             are_short = len(first) + len(last) <= _TITLE // 2
             lines.append(f"       {first} {bars} {last}" if are_short else f"       {bars}")
     if rows and any(each.documents.surely is None for each in rows[0].groups):
         lines += [
             "",
-            "Intervals and groups with a higher share are missing, because the run stores "
-            "fewer than 20 posterior samples.",
+            "There are no intervals, and groups with a higher share are not listed, because the "
+            "run stores fewer than 20 posterior samples.",
         ]
     elif groups.levels:
         units = cluster_units(groups.grouping, cluster, "documents")
@@ -216,7 +217,7 @@ def _group_lines(
         if uneven := [str(each.topic) for each in rows if _is_uneven(each.share)]:
             topics = f"topic{'s' * (len(uneven) > 1)} {', '.join(uneven)}"
             lines += fill(
-                f"For {topics}, intervals of shares by words are wide: a few long documents "
+                f"For {topics}, shares by words have wide intervals, because a few long documents "
                 "contain much of the text, and other texts may lack such documents."
             ).splitlines()
     if groups.within:
@@ -230,7 +231,7 @@ def _group_lines(
 
 
 def _is_uneven(share: AllShares) -> bool:
-    """Return True if the interval by words is relatively much wider than by documents."""
+    """Return True if a topic's interval by words is much wider than its interval by documents."""
     widths = []
     for mean, low, high in share:
         if low is None or high is None:

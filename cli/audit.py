@@ -145,9 +145,9 @@ def _show(result: Audit, name: str, documents: int) -> None:
     echo("\n".join(lines) + "\n")
     echo(
         fill(
-            "Found: number of chains (trained on resampled documents) that have the topic, with "
-            "at least half of its probability in common. Stable: number of its first ten words "
-            "that most of these chains share."
+            "Found: number of chains, trained on resampled documents, that have a topic with at "
+            "least half of its probability in common with this topic. Stable: number of the "
+            "topic's first ten words that are first words in most of these chains."
         )
     )
 

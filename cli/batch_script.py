@@ -22,13 +22,13 @@ from pysgrld.errors import UsageError
 NOTICE = 180
 #: Maximum number of jobs in an array.
 MOST_JOBS = 100_000
-#: Default maximum number of times that a job is put back into the queue. The maximum does not apply
-#: to commands that detect by themselves that restarts make no progress.
+#: Default maximum number of times that a job returns to the queue. ``train`` has no maximum, because
+#: it ends by itself if restarts make no progress.
 RESTARTS = 20
 #: Seconds after the end of one MPI process at which SLURM kills the remaining processes.
 LAST_RANK = 30
 
-#: Commands that stop at a signal and resume from the same command later.
+#: Commands that stop at a signal, and resume when the same command is run again.
 RESUMING = (("train",), ("search",), ("corpus", "build"))
 
 _PLACE = re.compile(r"\{([A-Za-z_]\w*)\}")
@@ -108,7 +108,7 @@ class Job(NamedTuple):
 
     @property
     def writes_parts(self) -> bool:
-        """True if the command is ``infer`` into a folder of parts, which continues part by part."""
+        """True if the command is ``infer`` and its output is a folder of parts, so that it resumes."""
         outputs = [
             value
             for option, value in itertools.pairwise(self.command)
@@ -194,8 +194,8 @@ def script(job: Job) -> str:
     tasks, together = "--ntasks=1", ""
     if job.shared:
         tasks = f"--nodes={job.nodes or 1} --ntasks-per-node={job.ranks or 1}"
-        # The ranks exit with code 85 one after another. A rank that SLURM kills meanwhile would
-        # exit with code 143 instead. The script has comments on these options (`_comment`).
+        # The ranks exit with code 85 one after another. A rank that SLURM kills after the exit of
+        # another rank would exit with code 143. The script explains these options (`_comment`).
         together = f"--mpi={job.plugin} --kill-on-bad-exit=0 --wait={LAST_RANK} "
     requests = [
         f"--job-name=sgmc-{job.name} {tasks} --cpus-per-task={job.cpus} --time={_clock(job.seconds)}",
@@ -243,12 +243,12 @@ def _comment(job: Job) -> list[str]:
     if job.shared:
         return [
             *_comment(job._replace(nodes=None, ranks=None)),
-            f"# --mpi={job.plugin}: how srun starts MPI processes; 'srun --mpi=list' prints the ways "
-            "of this site.",
+            f"# --mpi={job.plugin}: how srun starts MPI processes; 'srun --mpi=list' lists the "
+            "plugins of this cluster.",
             "# --kill-on-bad-exit=0: if one process exits, the others may still write their files.",
             f"# --wait={LAST_RANK}: {LAST_RANK} seconds after one process has ended, the others are "
             "killed.",
-            "# Not tested: a real network, more than two threads in a process, Lustre and GPFS.",
+            "# Not tested with sgmc: a real network, more than two threads in a process, Lustre, GPFS.",
         ]
     if not job.resumes:
         return [

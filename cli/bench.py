@@ -159,7 +159,7 @@ def _over(
     *,
     quiet: bool,
 ) -> dict[str, Any]:
-    """Run the benchmarks of communication with all MPI processes of a communicator."""
+    """Time messages and iterations of several ranks, together with the other ranks of ``comm``."""
     from pysgrld.experiments.bench.ranks import measure_ranks
 
     from .progress import Screen

@@ -178,7 +178,7 @@ def _added(run: str, screen: Any, **values: Any) -> PeriodNews | None:
 
 
 def _plain(period: PeriodNews) -> dict[str, Any]:
-    """Convert the news of a period to values for JSON."""
+    """Convert the comparison of a period with the time before to values for JSON."""
     topics = [
         {"topic": t.topic, "name": t.name, "change": t.change}
         | {part: getattr(t, part)._asdict() for part in ("before", "latest", "difference")}
@@ -256,7 +256,7 @@ def _show_period(place: Any, period: PeriodNews, *, news: bool) -> None:
             "\n"
             + fill(
                 "Shares are means over documents. In brackets: 90 % interval of the difference in "
-                "percentage points, for other documents like these."
+                "percentage points, which is valid for other documents like these."
             )
         )
 
@@ -282,12 +282,12 @@ def _carried_lines(carried: Carried) -> list[str]:
         lines.append(f"existing names are unchanged: {earlier}; replace them with --replace-labels")
     if carried.lost:
         unmatched = ", ".join(f"{k} {name!r}" for k, name in carried.lost.items())
-        lines.append(f"not copied, because there is no equal topic on the right: {unmatched}")
+        lines.append(f"names not copied, because the right run has no equal topic: {unmatched}")
     return lines
 
 
 def _show_news(comparison: Comparison, *, alone: bool) -> None:
-    """Print each new, grown or gone topic; name all others, or count them with ``--news``."""
+    """Print each new, grown or gone topic, then the names or the number of all other topics."""
     news = comparison.news
     for topic in news["new"]:
         words = " ".join([*topic.both, *(word.word for word in topic.only_right)][:HEADLINE])
@@ -312,7 +312,7 @@ def _share(before: str, share: float | None) -> str:
 
 
 def _name_of(comparison: Comparison, topic: ComparedTopics) -> str:
-    """Return a group's topic names in the right run, or in the left run if the topics are gone."""
+    """Return the names of compared topics in the right run, or in the left run if they are gone."""
     is_left = topic.change == "gone" or not topic.right
     side, ids = (comparison.left, topic.left) if is_left else (comparison.right, topic.right)
     return " + ".join(side.names[k] for k in ids)

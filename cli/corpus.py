@@ -310,8 +310,8 @@ def info(corpus: tuple[str, ...], verify: bool, json: bool, quiet: bool, **value
         stored = opened.path in map(Path, corpus)
         if verify and not stored:
             raise UsageError(
-                "--verify applies only to a folder written by 'sgmc corpus build', without other "
-                "options"
+                "--verify applies only to a folder written by 'sgmc corpus build'; give this "
+                "folder, and leave out all options about reading"
             )
         figures = describe(opened)
         if verify:
@@ -421,7 +421,7 @@ class _Finding(NamedTuple):
     how: dict[str, Any]
 
     def write(self, text: str, noun: str, found: list[str]) -> None:
-        """Write the text to the file, and print the number of found words and the first words."""
+        """Write ``text`` to the output file; print the number of found words and the first words."""
         from pysgrld.run.output_files import open_output
 
         with open_output(self.path) as file:

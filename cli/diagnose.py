@@ -19,7 +19,7 @@ from .values import runs
 if TYPE_CHECKING:
     from pysgrld.reading.diagnosis import Diagnosis, Measure
 
-#: Default number of words that are printed of a topic in the table of ``--replicate``.
+#: Default number of top words of each topic in the table of ``--replicate``.
 TOP_SHOWN = 8
 #: Maximum width of the column with the matching topics of other chains. If the column would be
 #: wider, only the JSON output has it.
@@ -193,10 +193,10 @@ def _replicate(
     echo(
         "\n"
         + fill(
-            "Found: number of new runs with a topic whose shares in the same documents correlate "
-            f"with this topic's shares by at least {CORRELATED}. In tests, training on new texts "
-            "found topics about as often (docs/calibration.md). Overlap: mean fraction of the ten "
-            "top words that these runs have in common."
+            "Found: number of new runs that have a similar topic. The shares of the two topics in "
+            f"documents correlate by at least {CORRELATED}. In tests, training on new texts "
+            "found topics about as often as these runs did (docs/calibration.md). Overlap: mean "
+            "fraction of the ten top words that the two topics have in common."
         )
     )
 
@@ -340,7 +340,7 @@ def _show_quantities(d: Diagnosis, columns: int) -> None:
 
 def _show_topics(d: Diagnosis, columns: int) -> None:
     n, labels = d.chains, _labels(d)
-    # These are the numbers of the matching topics in the other chains.
+    # For each topic: the numbers of the matching topics in the other chains.
     rows = {t.id: " ".join(map(str, t.counterparts[1:])) for t in d.topics}
     width = max(len("others"), *map(len, rows.values()))
     has_rows = n > 1 and width <= WIDEST

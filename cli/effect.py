@@ -32,11 +32,12 @@ if TYPE_CHECKING:
     from pysgrld.effects.answers import ColumnTest, Effects, TopicEffect, TopicsContrasted
     from pysgrld.report.answers import Between
 
-#: If a formula has more columns than this, tables list only topics that surely differ.
+#: If a formula has more columns than this number, tables list only topics with shares that surely
+#: differ.
 WHOLE = 4
 #: `NAME`, `_LEAST_NAME`: maximum and minimum width to which topic names are shortened.
 NAME, _LEAST_NAME = 22, 12
-#: If a value has fewer documents than this, a line below the table states their number.
+#: If fewer documents than this number have a value, a line below the table states their number.
 FEW = 10
 #: Maximum width of a shown value of a column.
 _VALUE = 12
@@ -156,13 +157,13 @@ def command(
         order = chosen or heaviest(effects.topics, _weights(effects))
         if effects.design.missing:
             screen.note(
-                f"{plural(effects.design.missing, 'document')} without a value in "
-                f"{' or '.join(effects.design.columns)} ignored"
+                f"ignored {plural(effects.design.missing, 'document')} without a value in "
+                f"{' or '.join(effects.design.columns)}"
             )
         if results.fitted.slices:
             screen.warn(
-                "topics are averaged over time here, so an effect of time may also come from "
-                "changes of their words"
+                "this command averages topics over time, so that an effect of time may come from "
+                "changes of topics' words ('sgmc topics --over-time' shows the changes)"
             )
         if effects.draws == 1:
             screen.note(
@@ -345,7 +346,7 @@ def _show_comparison(
         )
     echo(f"{comparison.column}: from {comparison.first} to {comparison.second}, topic shares in %")
     if not listed:
-        echo("  no topic is surely more or less\n")
+        echo("  no topic has a share that surely differs\n")
         return
     echo("\n".join(_laid_out(rows, names_may_go=True)) + "\n")
 
@@ -413,7 +414,7 @@ def _p_value(p: float) -> str:
 
 
 def _laid_out(rows: Sequence[Sequence[str]], *, names_may_go: bool = False) -> list[str]:
-    """Lay out a table of topics, with names shortened or dropped; no lines if it is too wide."""
+    """Lay out a table of topics; shorten or drop names to fit; return no lines if none fit."""
     aligned_left = ("name", "difference (90 %)", "surely", "largest difference", "between")
     for columns in range(NAME, _LEAST_NAME - 1, -1):
         cut = [(row[0], shortened(row[1], columns), *row[2:]) for row in rows]

@@ -96,12 +96,13 @@ Examples:
 @quiet
 @threads
 def command(run: str | None, perplexity: bool, coherence: bool, **values: Any) -> None:
-    """Perplexity of held-out documents, compared with the unigram model; coherence of topics.
+    """Print the perplexity of held-out documents, and the coherence of topics.
 
-    Of a mixture it is minus the log predictive density of a document, which is scored whole.
-    On the run's own held-out documents it is the run's running average; on others the kept
-    posterior samples are scored. Of several chains it is the first one's, and below it that of all
-    of them together. See docs/evaluation.md.
+    The perplexity is compared with that of the unigram model. For a mixture, the score is minus the
+    log predictive density of whole documents. The score of the run's own held-out documents is a
+    running average from training; for other documents, the stored posterior samples are scored. For
+    several chains, the scores of the first chain and of all chains together are printed. See
+    docs/evaluation.md.
     """
     values = {name: value for name, value in values.items() if value is not None}
     _check(values, perplexity or not coherence)
@@ -160,8 +161,8 @@ def _check(values: dict[str, Any], scoring: bool) -> None:
             )
     if not scoring and (pair or "corpus" in values):
         raise UsageError(
-            "--coherence uses the training corpus; add --perplexity, or leave out the other "
-            "documents"
+            "--coherence uses the training corpus; add --perplexity, or leave out the options that "
+            "name other documents"
         )
 
 
@@ -220,7 +221,7 @@ def _show_scores(results: Results, scores: Evaluation) -> None:
     ]
     if scores.own_words is not None:
         own = _with_error(kind, scores.own_words.perplexity)
-        lines.append(("with own words", own, "also expects a document to repeat its words"))
+        lines.append(("with own words", own, "expects that documents repeat their words"))
     if scores.pooled is not None:
         figure = _with_error(kind, scores.pooled)
         lines.append(
@@ -248,7 +249,7 @@ def _show_scores(results: Results, scores: Evaluation) -> None:
             "documents)"
         )
     if math.isfinite(scores.average.error):
-        echo("±: standard error, because these documents are a sample")
+        echo("±: standard error, for these documents as a sample of all documents")
     if kind.whole:
         unit = f"{kind.unit}, " if kind.unit else ""
         echo(f"{unit}lower is better; whole documents are scored")

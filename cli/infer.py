@@ -222,7 +222,9 @@ def command(
             record = inference_record(results, path, parts, layout, layer_index, steps)
             parts = prepare_parts(parts, record, force=force)
             for moved in parts.damaged:
-                screen.note(f"{moved}: a damaged part, which is written again", Severity.WARNING)
+                screen.note(
+                    f"{moved}: new name of a damaged part, which is written again", Severity.WARNING
+                )
             if parts.existing:
                 finished = plural(len(parts.existing), "finished part", "finished parts")
                 screen.note(f"{out}: resuming after {finished}")

@@ -1,4 +1,4 @@
-"""Options of commands: training options, made from their table, and other shared options."""
+"""Options of commands: training options (from `OPTIONS`), and shared options."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ ALL = "pysgrld.help_all"
 
 @dataclass(frozen=True)
 class Value(click.ParamType):  # type: ignore[type-arg]
-    """Click type that parses a typed value by `parse`; the help shows `name` for the value."""
+    """Click type that parses the text of a value by `parse`; the help shows `name` for the value."""
 
     parse: Callable[[str], Any]
     name: str
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Parse a typed value; the message of an error names the option."""
+        """Parse the text of a value; add the option's name to the message of an error."""
         del ctx
         if not isinstance(value, str):
             return value
@@ -120,7 +120,7 @@ class Described(click.Command):
         ctx.params.update({name.replace("-", "_"): value for name, value in values.items()})
 
     def _refuse_empty_paths(self, ctx: click.Context) -> None:
-        """Refuse an empty path, as from an unset shell variable; `Path` would take it for "."."""
+        """Refuse an empty path, as from an unset shell variable; `Path` would turn it into "."."""
         for param in self.params:
             value = ctx.params.get(param.name or "")
             if takes_path(param) and ("" in value if isinstance(value, tuple) else value == ""):
@@ -263,7 +263,7 @@ def options_of_training(
 
 #: Heading in the help for the options that decide how documents are read.
 READ_GROUP = "How documents are read"
-#: Names of the options for reading documents over the vocabulary of an existing run.
+#: Names of the options for reading documents with the vocabulary of an existing run.
 READING = (
     "text-field",
     "document-is",
@@ -289,18 +289,18 @@ _READING = {
 _READING["vocab"] = _READING["vocab"]._replace(
     shown="next to the counts", help="file with the words of a file of counts, one per line"
 )
-#: Decorator that adds the reading options to a command. `reading_of` returns their typed values.
+#: Decorator that adds the reading options to a command. `reading_of` returns the user's values.
 options_of_reading = options_of(_READING)
 
 
 def reading_of(values: Mapping[str, Any], *further: str) -> dict[str, Any]:
-    """Return the values that the user gave for reading options and for `further`, by name."""
+    """Return the user's values of reading options and of the options in `further`, by name."""
     return {name: v for name, v in given(values).items() if name in (*READING, *further)}
 
 
 @contextlib.contextmanager
 def reading_by_default() -> Iterator[None]:
-    """Add the advice to use 'sgmc corpus build' to errors about missing reading options."""
+    """Add advice about 'sgmc corpus build' to errors that ask for a missing reading option."""
     try:
         yield
     except CorpusError as error:
@@ -321,7 +321,7 @@ def typed_values(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def given(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the training options that the user typed, with the content of files that they name."""
+    """Return the training options that the user typed; an option that names a file has its content."""
     chosen = typed_values(values)
     readers = {name: reader for name in chosen if (reader := OPTIONS[name].read)}
     if readers:

@@ -67,7 +67,7 @@ def show_over_time(results: Results, *, as_json: bool) -> None:
 
 
 def _topics(results: Results) -> list[dict[str, Any]]:
-    """Return topics by weight, each with its words by time slice and its words' changes."""
+    """Return topics in order of weight, each with words by time slice and changes of words."""
     import numpy as np
 
     from pysgrld.reading.topics import topics_of

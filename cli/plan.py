@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 #: Training options on which the estimate of time, memory and disk space depends.
 _OPTIONS = ("topics", "algo", "model", "minibatch", "sweeps", "samples", "threads")
-#: Options of `corpus build` with which the sample is read. `_OF_ALL`: options that need all
-#: documents or are set by the plan, so that the shards of the corpus are built without them.
+#: `_READING`: options of `corpus build`, with which the sample of the corpus is read. `_OF_ALL`:
+#: options that need all documents, or that the plan sets. Shards are built without these options.
 _READING = {name: entry for name, entry in OPTIONS.items() if entry.group == "Corpus"}
 _OF_ALL = ("min-df", "max-df", "max-vocab", "vocab")
 #: Minimum and maximum time limit, in hours, of the printed batch script for training, which resumes
@@ -33,7 +33,8 @@ _OF_ALL = ("min-df", "max-df", "max-vocab", "vocab")
 _SHORTEST, _LONGEST = 1, 24
 #: Number of documents that each job of an array reads.
 _OF_A_JOB = 1_000_000
-#: Memory that the scripts for building and merging request, several times the measured need.
+#: Memory that the scripts for building and merging a corpus request; their measured need is several
+#: times smaller.
 _BUILDING = "4G"
 #: Memory that the batch script requests in addition to the estimate, as a fraction of the estimate.
 _SPARE = 0.25
@@ -119,7 +120,7 @@ def command(
         )
         return
     words = "" if documents is None else " of the sample"
-    here = "" if "threads" in typed_options else ", as on this machine (--threads N: on another)"
+    here = "" if "threads" in typed_options else ", as on this machine (for another: --threads N)"
     rows = (
         (
             "corpus",
@@ -164,7 +165,7 @@ def command(
             f"{_processes(other)}; this changes the result, because the chain makes fewer steps"
         )
     if layout.all_ranks > 1:
-        echo("not tested: ranks over a network, and more than two threads in each")
+        echo("not tested: ranks over a network, and more than two threads in each rank")
     echo("\n" + "\n".join(scripts))
 
 
@@ -207,7 +208,8 @@ def _scripts(
     reading = _texts(typed, typed.keys() - _READING.keys() | {*_OF_ALL})
     return [
         *first,
-        f"# {PLACEHOLDER}: all input files; --array is at most their number, as a shard is whole files",
+        f"# {PLACEHOLDER}: all input files; --array is at most their number, because a shard consists "
+        "of whole files",
         f"sgmc slurm --time 2h --array {jobs} --mem {_BUILDING} -o 1.sh -- "
         + " ".join(["corpus build", PLACEHOLDER, *reading, "--vocab"])
         + f" {shlex.quote(str(vocabulary / 'vocab.txt'))} -o {built} --shard {{i}}/{{n}}",

@@ -79,8 +79,8 @@ class Screen(logging.Handler):
         self.stamped = stamped and not is_terminal
         self.began = self.last = time.monotonic()
         self._first: tuple[float, int] | None = (
-            # This is None, or the time of the first report on reading a corpus and the bytes read
-            # by then.
+            # None, or the time of the first report on reading a corpus and the number of bytes
+            # that had been read.
             None
         )
         self._bar: Any = None
@@ -391,7 +391,7 @@ def _first_topics(path: Path) -> list[str]:
 
 
 def _on_use(path: Path) -> str | None:
-    """Return the remark on a finished run's topics, or None if no remark is needed."""
+    """Return the remark on a finished run's inactive topics, or None if no remark is needed."""
     from pysgrld.errors import SgmcError
 
     with contextlib.suppress(SgmcError, OSError, MemoryError):

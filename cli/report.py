@@ -142,7 +142,7 @@ def command(
     force: bool,
     **values: Any,
 ) -> None:
-    """Make a web page of a run: its topics, how reliable they are, and their documents.
+    """Make a web page about a run: its topics, their reliability, and their documents.
 
     The page is a single HTML file that needs no network and no other file. For several chains, it
     compares the chains. It can be made during training. Parts that need missing samples, held-out

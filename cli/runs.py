@@ -89,7 +89,7 @@ def command(folder: str | None, all: bool, prune: bool, json: bool) -> None:
 
 
 def _prune(found: list[ListedRun]) -> None:
-    """Delete all checkpoints of finished runs except the newest, and print what was freed."""
+    """Delete all checkpoints of finished runs except the newest; print the disk space freed."""
     from pysgrld.run.prune import prune
 
     deleted = freed = 0

@@ -150,7 +150,7 @@ def command(
     break_lock: bool,
     **values: Any,
 ) -> None:
-    """Find numbers of topics for CORPUS that predict well and are easy to read.
+    """Find numbers of topics with which models of CORPUS predict well and are easy to read.
 
     A model is trained for each number of topics (or other option), in rounds of 4, 8, 16, ... epochs.
     A round drops settings that are certainly worse on held-out documents and cannot catch up; the

@@ -15,7 +15,7 @@ from pysgrld.options.option import Option
 
 from .values import of_option
 
-#: Minimum similarity, from 0 to 1 (`difflib`), of a suggested name to the typed one.
+#: Minimum similarity, from 0 to 1 (`difflib`), between a misspelled name and a suggested name.
 ALIKE = 0.75
 #: Maximum number of characters of a typed value repeated in a message.
 LONGEST = 60
@@ -102,7 +102,7 @@ class SettingValue(click.ParamType):  # type: ignore[type-arg]
         return values
 
     def _unknown(self, name: str, chosen: Mapping[str, Any] | None) -> str:
-        """Return the message for an unknown name, with the nearest names and the usual settings."""
+        """Return the message for an unknown setting, with similar names and a list of settings."""
         import difflib  # This import is only needed for a misspelled name.
 
         near = difflib.get_close_matches(name, self.rows, 2, ALIKE)

@@ -32,8 +32,8 @@ _INPUTS = ("vocab", "metadata", "phrases", "seed_words", "holdout_corpus")
 _ARGUMENTS = ("corpus", "run", "runs", "run_and_corpus", "named", "folder")
 #: Maximum size, in bytes, of the file given with ``--setup``.
 LARGEST = 1 << 20
-#: `SHORTEST`: minimum time limit in seconds, for a script with the default notice. `BESIDE`:
-#: minimum number of seconds by which a time limit must exceed a notice that the user gives.
+#: `SHORTEST`: minimum time limit in seconds if the user does not give ``--notice``. `BESIDE`:
+#: minimum number of seconds by which a time limit must exceed ``--notice``.
 SHORTEST, BESIDE = 600, 60
 #: Options of ``sbatch`` that the script itself sets, so that ``--sbatch`` must not set them.
 _OWN = {
@@ -46,7 +46,7 @@ _OWN = {
 def _notice(value: str) -> int:
     seconds = duration(value)
     if not 10 <= seconds <= 65535:
-        raise UsageError(f"'{value}' is not a time from 10s to 18h, which SLURM accepts")
+        raise UsageError(f"'{value}' is not a time that SLURM accepts here; give 10s to 18h")
     return math.ceil(seconds)
 
 
@@ -84,7 +84,7 @@ def _over(value: str) -> tuple[str, tuple[str, ...]]:
     if not equals or not re.fullmatch(r"[A-Za-z_]\w*", name) or not all(items):
         raise UsageError(f"'{value}' is not NAME=VALUE,VALUE,...")
     if len(set(items)) < len(items):
-        raise UsageError(f"'{value}' has the same value twice")
+        raise UsageError(f"'{value}' has the same value twice; remove one")
     return name, items
 
 
@@ -220,7 +220,7 @@ def command(
     if not job.resumes and (values["notice"] is not None or restarts is not None):
         raise UsageError(
             f"--notice and --restarts: '{' '.join(command_line[:1])}' cannot be stopped and resumed; "
-            "leave them out, and give enough --time"
+            "leave out these options, and give enough --time"
         )
     if job.resumes and time < least:
         raise UsageError(
@@ -300,8 +300,8 @@ def _check(args: tuple[str, ...], *, shared: bool) -> list[str]:
                 missing = _missing(subcommand, values)
             if shared != bool(values.get("mpi")):
                 raise UsageError(
-                    "--nodes and --ranks-per-node start several processes, which only 'train "
-                    "--mpi' can use; give both or neither"
+                    "'train --mpi' requires --nodes or --ranks-per-node, which start several "
+                    "processes; other commands cannot use these options"
                 )
             if values.get("shard") and all(map(path_exists, values["corpus"])):
                 from pysgrld.corpus.shards import check_shards
@@ -431,5 +431,5 @@ def _check_folders(commands: list[tuple[str, ...]]) -> None:
             if option in ("--out", "-o") and (other := seen.setdefault(value, i)) != i:
                 raise UsageError(
                     f"jobs {other} and {i} of the array would both write to {value}; give each "
-                    f"its own, such as --out runs/a/chain-{i}"
+                    f"job another output, such as --out runs/a/chain-{i}"
                 )

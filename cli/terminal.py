@@ -51,7 +51,7 @@ def write(text: str, *, nl: bool = True, err: bool = False) -> None:
 
 @contextmanager
 def named(stream: str) -> Iterator[None]:
-    """Add a stream's name to an `OSError` of the ``with`` block that names no file."""
+    """Add a stream's name to an `OSError` without a file name, in the ``with`` block."""
     try:
         yield
     except OSError as error:

@@ -237,7 +237,7 @@ def command(
         if intervals and results.fitted.no_mean:
             raise UsageError(
                 f"--intervals: {results.fitted.no_mean}, so probabilities have no intervals; "
-                "leave it out"
+                "leave out --intervals"
             )
         layer_index = results.at(layer)
         topics = topics_of(
@@ -343,7 +343,7 @@ def _name(results: Results, command: str, screen: Screen, *, replace: bool, as_j
 def _record(
     topic: Topic, signed: bool, followed: Followed, learned: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return a topic as a JSON object; its words have entries if ``signed``, otherwise probabilities."""
+    """Return a topic as a JSON object; words have the key "entry" if ``signed``, else "probability"."""
     record = topic._asdict() | {"words": [_plain(word) for word in topic.words]}
     del record["against"], record["probable"]
     if topic.probable:
@@ -440,7 +440,7 @@ def _show(
     chains = len(results.chains) if topics[0].found else 0
     if chains:
         counted = f"{'found':<{len(f'{chains} of {chains}')}}  "
-    # This is the width of the column of words if probabilities follow.
+    # Width of the column of words if a column of probabilities follows.
     pad = min(20, max(9, room() - 44 - len(noun) - len(counted)))
     second_unit = f"{' ' * (pad - 8)}{unit}    {intervals}" if intervals else ""
     wide = len(noun)
@@ -503,7 +503,9 @@ def _seeds(seeds: tuple[SeedWord, ...]) -> list[str]:
     ranks = [f"{seed.word} {seed.rank:,}" for seed in seeds[:10]]
     second_unit = [f"and {len(seeds) - 10} more"] if len(seeds) > 10 else []
     behind = min(seed.rank for seed in seeds) > 10
-    parts = "none of its seeds is among its first words:" if behind else "ranks of its seeds:"
+    parts = (
+        "no seed word is among the first ten words; ranks:" if behind else "ranks of seed words:"
+    )
     return [parts, *(f"{part}," for part in (ranks + second_unit)[:-1]), (ranks + second_unit)[-1]]
 
 

@@ -38,8 +38,8 @@ from pysgrld.types import (
     wider,
 )
 
-#: Number of iterations between updates of a learned prior with minibatches. An update of the prior
-#: brings all rows of the topic matrix up to date, which takes time.
+#: Number of iterations between two updates of learned priors, if iterations use minibatches. An
+#: update brings all rows of the topic matrix up to date, which takes time.
 PRIORS_EVERY = 20
 
 
@@ -128,7 +128,7 @@ class BlockChain(Chain):
             )
             if noise <= QUIET and not self._followed:
                 exact = f"--algo {choose_exact_sampler(self.sampler.geometry).name}"
-                if self._followed is not None:  # The model offers a Gibbs refinement.
+                if self._followed is not None:  # None: the model has no refinement.
                     exact = f"--exact-sweeps 1000, or {exact}"
                 yield Message(
                     "minibatch noise is small, but average topics may be biased by more than "
@@ -350,7 +350,7 @@ class BlockChain(Chain):
         return {name: np.zeros(shape) for name, shape in shapes.items()}
 
     def add_to(self, totals: dict[str, Doubles]) -> None:
-        """Add the current draw of all words to ``totals``, in place.
+        """Add the current values of the topics and other blocks to ``totals``, in place.
 
         For a lazy row, the expected value given the values last drawn is added: its mean is equal
         to the mean of `draw`, with less work and less noise.

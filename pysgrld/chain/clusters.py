@@ -54,7 +54,7 @@ def cluster_means(topics: Floats, k: int, waiting: Callable[[], None] = _do_noth
 
 
 def start_variance(topics: Floats, means: Floats) -> Doubles | None:
-    """Compute the variance between chains of the square roots of topics' probabilities, (k,).
+    """Compute the variance, between chains, of the square roots of topics' probabilities, (k,).
 
     In each chain, the topic that is most similar to the mean of a cluster is compared. The variance
     is half the squared difference between two chains, summed over the top 20 words of the mean; the
@@ -91,7 +91,7 @@ def start_variance(topics: Floats, means: Floats) -> Doubles | None:
 
 
 def cluster_bytes(n: int, words: int) -> int:
-    """Return the bytes of memory for clustering n topics over V words, in addition to the topics.
+    """Return the bytes of memory that clustering n topics over V words adds to the topics' memory.
 
     Parameters
     ----------

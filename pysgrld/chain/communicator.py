@@ -48,7 +48,7 @@ class ExchangedRequests(NamedTuple):
 
 
 class Collected(NamedTuple):
-    """Statistics and values from sampling a set of documents.
+    """Sums over a set of sampled documents, and a value for each document.
 
     Attributes
     ----------
@@ -309,7 +309,7 @@ class Communicator:
         return part if rows is None else rows
 
     def metrics(self) -> dict[str, float]:
-        """Return metrics of the messages between ranks for a line of ``metrics.jsonl``, by name."""
+        """Return metrics of the messages between ranks, by name, for a line of ``metrics.jsonl``."""
         return {}
 
     def end_all_ranks(self) -> None:

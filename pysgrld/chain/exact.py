@@ -40,8 +40,8 @@ DRAWS = 200
 #: sweeps, draws depend on the initial state, so a shorter refinement runs only at the user's
 #: request (docs/calibration.md).
 FEWEST = 400
-#: Minimum number of sweeps of each chain if the user gives no budget; more sweeps increase the
-#: effective sample size of words and documents, but hardly that of shares of topics. The minimum is
+#: Minimum number of sweeps of each chain if the user gives no budget. More sweeps increase the
+#: effective sample size of words and documents, but hardly the one of topic shares. The minimum is
 #: lower if the sweeps of all chains would sample more than `AFFORDED` tokens.
 ENOUGH, AFFORDED = 400, 3.2e9
 #: As `ENOUGH`, but for topics over time, which mix more slowly because steps may be rejected.
@@ -108,7 +108,7 @@ def affordable_sweeps(trained: float, tokens: int, fewest: int = ENOUGH) -> int:
 
 
 def follows(chain: Chain, sweeps: int | str | None) -> bool:
-    """Return True if a Gibbs refinement always follows when training has converged.
+    """Return True if a Gibbs refinement is certain to follow after training has converged.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ class ExactStage:
 
     @contextmanager
     def run_chains(self, keep: Keep) -> Iterator[None]:
-        """Run chains in parallel on threads, and store draws, within the ``with`` block.
+        """Run the chains on parallel threads during the ``with`` block, and store their draws.
 
         Parameters
         ----------
@@ -436,8 +436,8 @@ class ExactStage:
             self._spread = WordSpread(first.top_words, first.start_variance)
 
 
-#: Function that may store a chain's draw. It returns the draw in the form of a sample if the draw
-#: is stored, else None.
+#: Function that may store the draw of a chain. It returns the stored matrices, which have one row
+#: per topic, or None if it does not store the draw.
 Keep = Callable[[ExactChain], Mapping[str, Array] | None]
 
 
@@ -510,7 +510,7 @@ def read_averages(arrays: Mapping[str, Array]) -> Mapping[str, Array]:
 
 
 def population_draws(arrays: Mapping[str, Array], seed: int, chain: int) -> PopulationDraws | None:
-    """Return the transformation that widens posterior draws to the variation between corpora.
+    """Return a transformation after which draws vary as much as topics of different corpora.
 
     Parameters
     ----------

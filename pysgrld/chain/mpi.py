@@ -259,15 +259,15 @@ class Ranks(Communicator):
         apart: Int64s | None = None,
         to: Int64s | None = None,
     ) -> Array:
-        """Exchange the given numbers of rows with all ranks, in the order of the ranks.
+        """Send ``sent[i]`` rows to each rank i, and receive ``taken[i]`` rows from rank i.
 
         Parameters
         ----------
         rows, out : array
         sent, taken : (P,) int64
         apart, to : (P,) int64, optional
-            Position of each rank's first row in ``rows`` and in ``out``; by default the
-            cumulative sums of ``sent`` and ``taken``.
+            Number of rows in ``rows`` and in ``out`` from the first row of each rank to the
+            first row of the next rank; by default ``sent`` and ``taken``.
         """
         whole = int(np.prod(rows.shape[1:], dtype=np.int64)) * rows.itemsize
         kind = MPI.BYTE.Create_contiguous(whole).Commit()
@@ -582,7 +582,7 @@ class Ranks(Communicator):
 
 
 def _empty_rows_like(array: Array, rows: Int64s) -> Array:
-    """Return an uninitialised array of ``len(rows)`` rows, like the rows of ``array``."""
+    """Return an uninitialised array of ``len(rows)`` rows, with row shape and type of ``array``."""
     return np.empty((len(rows), *array.shape[1:]), array.dtype)
 
 

@@ -1,4 +1,4 @@
-"""Posterior draws of topics, widened to the variation of topics between corpora.
+"""Widening of posterior draws, so that they vary as much as topics of different corpora.
 
 The posterior assumes that the words of a document are independent draws given its topics. In real
 text they are not: a word that occurs once in a document is likely to occur again (Doyle and Elkan
@@ -41,9 +41,9 @@ REPLICATES = 6
 WORDS = 256
 #: Degrees of freedom with which the posterior variance enters the moderated variance.
 PRIOR_FREEDOM = 6
-#: `RESTARTED`: variance between runs on other documents, as a fraction of the variance between short
-#: chains; it is less than 1, because a run begins with means over several chains. `TYPICAL`: the
-#: variance between short chains for a run without short chains, as found in real texts.
+#: `RESTARTED`: variance between runs on different documents, as a fraction of the variance between
+#: short chains. The fraction is less than 1, because a run begins with means over several chains.
+#: `TYPICAL`: the variance between short chains in real texts, which is assumed if a run has none.
 RESTARTED, TYPICAL = 0.15, 0.07
 #: Number of a topic's top words over which the ratio of variances is averaged.
 _RATIO_WORDS = 20
@@ -209,7 +209,7 @@ class _Parts(NamedTuple):
 
 
 class PopulationDraws:
-    """Transformation that widens posterior draws of topics to the variation between corpora.
+    """Transformation after which posterior draws vary as much as topics of different corpora.
 
     A draw is the centre, plus a scaled posterior deviation, plus a random combination of the
     deviations of the replicates; the deviations follow Student's t, because replicates are few. The

@@ -77,7 +77,7 @@ def read_running_averages(arrays: Mapping[str, Array]) -> Averages:
 
 
 class ConvergenceScores(NamedTuple):
-    """Score of the averaged topics after all samples and after half of them, which shows convergence.
+    """Scores of the averaged topics, after all samples and after half of the samples.
 
     Attributes
     ----------
@@ -187,7 +187,7 @@ class Posterior:
         return after > 0 and after % self.every == 0
 
     def take_sample(self, chain: Chain | None = None) -> None:
-        """Add a chain's current topics to the averages and the score.
+        """Add a chain's current topics to the averages, and update the averaged score.
 
         If the topics are an approximation, only their score is computed.
 
@@ -289,7 +289,7 @@ class Posterior:
         if self.scorer is not None:
             prefix = self.scorer.prefix
             self.scorer.restore(Within(arrays, prefix))
-        # The array is absent if the run had a fixed budget.
+        # The scores of training documents are absent if the run had a fixed budget.
         if self.watch is not None and WATCHED in arrays:
             self._watched = array("d", _HISTORY.take(arrays, WATCHED).tolist())
             self.watch.restore(Within(arrays, WATCH + self.watch.prefix))

@@ -155,18 +155,18 @@ class Chain(ABC):
         return None
 
     def totals(self) -> dict[str, Doubles]:
-        """Return zeros to which `add_to` adds draws; no arrays if draws cannot be averaged."""
+        """Return arrays of zeros to which `add_to` adds draws; empty if draws cannot be averaged."""
         return {}
 
     def add_to(self, totals: dict[str, Doubles]) -> None:
-        """Add the current draw of all words to ``totals``, in place.
+        """Add the current values of the topics and other blocks to ``totals``, in place.
 
         For a lazy row, the expected value may be added instead: it has the same mean.
         """
         del totals
 
     def metrics(self) -> dict[str, float]:
-        """Return additional metrics of the state for a line of ``metrics.jsonl``, by name."""
+        """Return additional metrics of the state, by name, for a line of ``metrics.jsonl``."""
         return {}
 
     @abstractmethod
@@ -194,7 +194,7 @@ class Chain(ABC):
         All processes must call this method; the first process has the variables until the next
         iteration.
         """
-        return  # Only chains that store variables of documents have any to send.
+        return  # Chains without stored variables of documents have nothing to send.
 
     def scatter(self) -> dict[str, Array]:
         """Return this process's part of the arrays that the first process has restored.

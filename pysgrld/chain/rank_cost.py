@@ -70,13 +70,13 @@ class Cost(NamedTuple):
         """Return the number of consecutive messages in an iteration; 0 with one rank."""
         if ranks == 1:
             return 0
-        # An iteration has three reductions, and six messages to each other rank: number of words,
-        # words, topics, counts, and two changes of the topics' sums. One change is due to rows
-        # brought up to date, the other to rows updated.
+        # An iteration has three reductions, and six messages to each other rank: the number of
+        # words, the words, the topics, the counts, and the changes of the topics' sums, first after
+        # lazy rows are brought up to date, then after rows are updated.
         return 3 * math.ceil(math.log2(ranks)) + 6 * (ranks - 1)
 
     def exchange(self, ranks: int) -> float:
-        """Return the seconds of messages and of adding up counts with ``ranks`` ranks.
+        """Return the seconds that ``ranks`` ranks need for messages and for adding up counts.
 
         Return 0 for one rank.
         """

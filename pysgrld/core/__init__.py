@@ -82,5 +82,5 @@ def check_lengths(
         number = (longest if ids is None else int(ids[longest])) + 1
         raise CorpusError(
             f"{subject} {number} has {lengths[longest]:,} tokens, but may have at most {most:,} "
-            f"if {kept_sweeps} sweeps are counted; split the document"
+            f"if the counts of {kept_sweeps} sweeps are added up; split the document"
         )

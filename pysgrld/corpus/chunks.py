@@ -98,7 +98,7 @@ def without_licence(text: bytes) -> bytes:
 
 
 def pieces(text: bytes, words: int) -> list[bytes]:
-    """Split a text into pieces of about `words` words, each ending a paragraph, sentence or line.
+    """Split a text into pieces of about `words` words, at ends of paragraphs, sentences or lines.
 
     The number of pieces is the number of words divided by `words`, rounded. A boundary between pieces
     of equal length moves to the nearest end of a paragraph within a window, else to that of a

@@ -107,7 +107,10 @@ def test_the_number_of_documents_compared_with_one_is_stated(run, monkeypatch, c
     question = Question(5, None, key, None, None, None, None)
     answer(open_run(run.folder / "bible", 1), 0, question, as_json=False)
     compared = capsys.readouterr().out.splitlines()[-1]
-    assert compared in {f"Compared with {n} evenly spaced documents of 1,189." for n in (499, 500)}
+    assert compared in {
+        f"Only {n} of 1,189 documents were compared, evenly spaced in the corpus."
+        for n in (499, 500)
+    }
 
 
 def test_texts_that_were_split_are_compared_as_wholes(tmp_path):
@@ -182,7 +185,7 @@ def test_documents_like_one_are_found_by_a_column_and_shown_with_text_and_topics
     assert {"rose", "tulip", "garden"} & {*record["names"][str(topic)].split(" · ")}
     assert record["documents"][0]["text"].startswith("rose tulip")
     noted = " ".join(sgmc("topics", "--like", "35").stdout.split())
-    assert "35 is the number of a row; column ticket has 35 in another document" in noted
+    assert "35 was read as the number of a row; column ticket has 35 in another document" in noted
     assert "row" not in sgmc("topics", "--like", "3").stdout
 
 
@@ -267,7 +270,9 @@ def test_without_intervals_no_group_is_said_to_be_surely_more(tmp_path):
     options = ["-k", "4", "--set", "starts=1", "--iterations", "60", "--minibatch", "100"]
     sgmc("train", BIBLE, "--metadata", CHAPTERS, "--out", "bible", *options)
     said = sgmc("topics", "bible", "--by", "book").stdout
-    assert "Intervals and groups with a higher share are missing" in " ".join(said.split())
+    assert "There are no intervals, and groups with a higher share are not listed" in " ".join(
+        said.split()
+    )
     assert "at most 5 %" not in said
 
 

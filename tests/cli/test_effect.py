@@ -97,7 +97,7 @@ def test_columns_of_a_file_count_too_and_documents_without_a_value_do_not(run):
     )
     found = json.loads(done.stdout)
     assert found["missing"] == 1
-    assert "1 document without a value in party or year ignored" in done.stderr
+    assert "ignored 1 document without a value in party or year" in done.stderr
     assert [c["column"] for c in found["comparisons"]] == ["party", "year"]
     rows = list(csv.DictReader((run.folder / "told.csv").read_text().splitlines()))
     assert len(rows) == 6

@@ -24,4 +24,4 @@ def test_a_year_that_is_missing_leaves_out_a_document_and_no_slope(tmp_path, mon
     assert [line for line in lines if line.startswith("year: from")] == [
         "year: from 2002 to 2006, topic shares in %"
     ]
-    assert "1 document without a value in year ignored" in lines
+    assert "ignored 1 document without a value in year" in lines

@@ -37,7 +37,7 @@ def test_topics_take_names_and_places_of_seeds_and_go_on_without_the_file(sgmc, 
     assert found[2]["seeds"][0]["rank"] == top.index("king") + 1
     shown = sgmc("topics", "run").stdout
     assert "king: " in shown
-    assert "ranks of its seeds: king 1" in " ".join(shown.split())
+    assert "ranks of seed words: king 1" in " ".join(shown.split())
     (sgmc.folder / "run" / "labels.json").write_text('{"0": "swords"}')
     assert [t["label"] for t in sorted(topics(sgmc), key=lambda t: t["id"])][:2] == [
         "swords",

@@ -154,7 +154,7 @@ def test_ranks_are_started_together_and_end_together(tmp_path):
     for option in ("--mpi=pmix", "--kill-on-bad-exit=0", "--wait=30"):
         assert f"# {option}: " in text
     assert "srun --mpi=list" in text
-    assert "# Not tested: a real network" in text
+    assert "# Not tested with sgmc: a real network" in text
 
 
 @pytest.mark.parametrize(

@@ -359,7 +359,8 @@ def write_column(
                 elif value and is_strict:
                     shown = value[:40].decode(errors="replace")
                     raise CorpusError(
-                        f"column {name!r} has the value {shown!r}, which is not of the kind {kind}"
+                        f"column {name!r} has the value {shown!r}, which is not of the kind "
+                        f"{kind}; to keep the column as text, write {name}:string"
                     )
             missing += int(is_missing[numbers].sum())
             yield table[numbers]

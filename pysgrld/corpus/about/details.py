@@ -254,7 +254,7 @@ class FieldReader:
 
     def _take_short(self, record: Mapping[str, Any]) -> None:
         """Add the fields that the user did not name, except fields with a long or nested value."""
-        # Most records have the same fields as the record before, so this is rarely needed.
+        # Most records have the same fields as the record before, so this block rarely runs.
         if self._keys != record.keys():
             self._keys = dict.fromkeys(record).keys()
             room = MOST - max(len(self._seen), len(self._left_out))
@@ -326,7 +326,7 @@ def _not_plain(name: str, value: Any) -> FieldError:
 
 # ---- details of documents in memory, and ids and fields of documents of a stream
 
-#: Value instead of a row number for a document that is a whole file.
+#: Value in place of a row number, if a document is a whole file and not a row of a file.
 WHOLE = -1
 
 

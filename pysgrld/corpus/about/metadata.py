@@ -284,7 +284,7 @@ class Metadata:
                     row = np.maximum(row, found)
                     if number < 2:
                         continue
-                    # The other forms are names without the folder, which may be ambiguous.
+                    # Forms 2 and 3 are names without the folder, which several documents may have.
                     for i in np.flatnonzero(found >= 0).tolist():
                         called = by_base.setdefault(int(found[i]), sample.called[i])
                         if called != sample.called[i]:
@@ -299,7 +299,7 @@ class Metadata:
 
 
 class _Named(NamedTuple):
-    """Names of the documents of a block, by which rows of a metadata file are matched to them.
+    """Names of the documents of a block, by which documents are matched to rows of a metadata file.
 
     Attributes
     ----------

@@ -140,7 +140,7 @@ class About:
         self.text_bytes = self._vector(TEXT, "u1", TEXTS).size if self.has_texts else 0
 
     def verify(self, *, whole: bool = True) -> None:
-        """Check the SHA-256 of all files; without ``whole``, only of files with a new size or time.
+        """Check the SHA-256 of all files or, if not ``whole``, of files whose size or time changed.
 
         Raises
         ------
@@ -220,9 +220,9 @@ class About:
         return self._vector("origin-piece.npy", "<i4").gather(rows).astype(np.int64)
 
     def wholes(self, rows: npt.ArrayLike) -> Int64s | None:
-        """Number the whole document of each given document, from 0; None if none was cut into pieces.
+        """Return a number for each document, which is equal for pieces of the same long document.
 
-        Pieces of a long document have the number of this document.
+        Return None if the corpus has no document that was cut into pieces.
         """
         rows = self._rows(rows)
         if "origin-piece.npy" not in self._members.get(DOCUMENTS, ()):

@@ -171,7 +171,7 @@ _HTML = deferred(
 _XML = re.compile(
     rb"\s*(?:<!--.*?-->\s*)*<(?:\?xml\b|!DOCTYPE\b|mediawiki[\s>])|\xff\xfe|\xfe\xff", re.S
 )
-#: Start of a zip archive that has an array as its first member, as SciPy writes it.
+#: Start of a zip archive with an array as its first member, such as files that SciPy writes.
 _NPZ = re.compile(rb"PK\x03\x04.{26}(?=_*[A-Za-z])[A-Za-z_]{1,26}\.npy", re.S)
 #: Start of a UCI file: three lines with one number each, then lines that begin with a number and have
 #: no colon.

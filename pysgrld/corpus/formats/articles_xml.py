@@ -223,7 +223,7 @@ def _jats(article: Element) -> dict[str, Any]:
 
 
 def _prose(element: Element | None) -> str:
-    """Return the text of an element without figures and references, a line for each paragraph."""
+    """Return an element's text without figures and references, with a line for each paragraph."""
     if element is None:
         return ""
     parts: list[str] = []

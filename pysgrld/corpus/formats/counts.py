@@ -523,9 +523,9 @@ def _merged(runs: list[_Run], file: BinaryIO) -> Iterator[Entries]:
         runs = [run for run in runs if len(run.ready)]
         if not runs:
             return
-        # Each run was read up to the last of its `ready` entries. Entries up to the smallest of
-        # these last documents can be merged. Entries after it must wait for the unread part of
-        # another run.
+        # Each run was read up to the last of its `ready` entries. `limit` is the smallest document
+        # number of these last entries. Entries up to `limit` can be merged. Later entries must
+        # wait for the unread part of another run.
         limits = [int(run.ready["row"][-1]) for run in runs if run.left]
         limit = min(limits) if limits else int(max(run.ready["row"][-1] for run in runs))
         taken = []
