@@ -279,7 +279,7 @@ Topic models by stochastic-gradient MCMC.
 def main() -> None:
     """Run ``sgmc``."""
     # On a shared machine, threads that spin at a barrier take processors from the threads that they
-    # wait for. The OpenMP library reads this variable when the compiled core is loaded.
+    # wait for. The OpenMP library reads OMP_WAIT_POLICY when the compiled core is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    # OpenBLAS, which NumPy uses, would start one thread per processor, although sgmc needs none.
+    # NumPy's OpenBLAS would start one thread per processor, but sgmc does not use these threads.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

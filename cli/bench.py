@@ -222,4 +222,4 @@ def _show(results: dict[str, Any], ratios: dict[tuple[str, str], float] | None) 
             line += "  (new)" if ratio is None else f"  x {ratio:.2f}"
         echo(line)
     if ratios is not None:
-        echo("\nx: how many times as fast as in the earlier bench")
+        echo("\nx: speed divided by the speed in the earlier bench")

@@ -149,7 +149,7 @@ class Screen(logging.Handler):
         self.described_corpus(run)
         options, corpus = run.config["options"], run.config["corpus"]
         widths = find_model(options["model"]).options_class.from_values(options).widths
-        # The number is not printed if the model itself determines the number of topics.
+        # The number of topics is not printed if the model itself determines this number.
         topics = ""
         if len(widths) == 1:
             topics = f" with {plural(widths[0], 'topic')}"
@@ -197,8 +197,8 @@ class Screen(logging.Handler):
             return
         total = f" of {p.iterations:,}" if p.iterations else ""
         line = f"{p.unit} {p.iteration:,}{total}, epoch {p.epoch:.1f}, {state}"
-        # The estimate is omitted for replicates, because their `train_seconds` include the Gibbs
-        # sweeps.
+        # The remaining time of replicates is not estimated, because their `train_seconds` include
+        # the Gibbs sweeps.
         if p.iterations and p.iteration and p.unit != "replicate":
             remaining = (p.iterations - p.iteration) * p.train_seconds / p.iteration
             line += f", {_clock(remaining)} left"
@@ -302,7 +302,7 @@ class Screen(logging.Handler):
             if self._bar is not None:
                 self._bar.clear()
             print(text, file=sys.stderr, flush=True)  # noqa: T201
-        except Exception:  # Standard error may be closed; the run continues in spite of this.
+        except Exception:  # The run continues even if standard error is closed.
             return
         with contextlib.suppress(Exception):
             if self._bar is not None:
@@ -340,7 +340,7 @@ class Screen(logging.Handler):
 
                 self._close()
                 shape = (
-                    # This format fits into 80 columns.
+                    # A progress bar in this format fits into 80 columns.
                     "{desc} {percentage:.0f} %|{bar}| {remaining} left{postfix}"
                 )
                 if total is None:

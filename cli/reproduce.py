@@ -135,7 +135,7 @@ def _show(experiment: Experiment, report: Report, *, quick: bool) -> None:
 
 def cell(value: Any) -> str:
     """Format a cell of a table, with a dash for None and NaN."""
-    if value is None or value != value:  # The second condition is true for NaN.
+    if value is None or value != value:  # `value != value` is True for NaN.
         return "-"
     if isinstance(value, float):
         # Small numbers get two significant digits, because three decimals would show 1e-5 as 0.

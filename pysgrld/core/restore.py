@@ -35,7 +35,7 @@ class Within(Mapping[str, Array]):
     def __getitem__(self, name: str) -> Array:
         return self._arrays[self._prefix + name]
 
-    def __contains__(self, name: object) -> bool:  # The inherited method would read the array.
+    def __contains__(self, name: object) -> bool:  # `Mapping.__contains__` would read the array.
         return name in self._names
 
     def __iter__(self) -> Iterator[str]:

@@ -128,7 +128,7 @@ def write_about(
         (corpus / name).unlink(missing_ok=True)
     documents = collector.documents if stays is None else int(stays.sum())
     vectors = {part: file.vector() for part, file in collector.origin.items()}
-    firsts: Stays | None = None  # False for all pieces of a document but the first.
+    firsts: Stays | None = None  # `firsts` is True for the first piece of each document.
     if any(block.any() for block in map(vectors["piece"].gather, rows())):
         firsts = np.concatenate([block <= 1 for block in map(vectors["piece"].gather, rows())])
     else:

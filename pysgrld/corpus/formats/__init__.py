@@ -127,7 +127,7 @@ class Format(NamedTuple):
 
 def _is_records(head: bytes, name: str) -> bool:
     """Return True if an XML file consists of records."""
-    from pysgrld.corpus.formats.xml_records import is_records  # this module imports an XML parser
+    from pysgrld.corpus.formats.xml_records import is_records  # xml_records imports a parser
 
     return is_records(head, name)
 
@@ -224,7 +224,7 @@ FORMATS = (
         "extract.html",
         _HTML,
         (".html", ".htm", ".xhtml"),
-        check=lambda head, name: not name.lower().endswith(".xls"),  # a page of one table
+        check=lambda head, name: not name.lower().endswith(".xls"),  # HTML in .xls is a table
         encoded=True,
         whole=True,
         markup=True,
@@ -421,7 +421,7 @@ def recognise(head: bytes, name: str) -> Format:
     """
     lower = name.lower()
     if lower.endswith(".xls") and heads.is_table(head, name):
-        return TABLE  # many programs call such a table an Excel file
+        return TABLE  # many programs name text tables .xls
     for format in FORMATS:
         if format.sure and format.matches(head, name):
             return format

@@ -228,7 +228,7 @@ def _prose(element: Element | None) -> str:
         return ""
     parts: list[str] = []
     walk: list[tuple[Element, bool]] = [(element, False)]
-    while walk:  # Not recursive, because elements may be nested deeply.
+    while walk:  # A recursive function would fail for deeply nested elements.
         node, done = walk.pop()
         if done:
             parts.append("\n" if node.tag in _BLOCKS else "")
