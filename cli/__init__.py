@@ -40,7 +40,7 @@ COMMANDS = {
     "slurm": "write a SLURM batch script that runs one of these commands",
     "runs": "list runs: topics, documents, state, score",
     "checkpoint": "list, show or verify the checkpoints of a run",
-    "bench": "time the kernels and training on this machine",
+    "bench": "measure the speed of the kernels and of training on this machine",
     "completion": "make the Tab key complete commands, options and runs",
     "help": "show the help of a command",
 }

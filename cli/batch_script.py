@@ -22,8 +22,8 @@ from pysgrld.errors import UsageError
 NOTICE = 180
 #: Maximum number of jobs in an array.
 MOST_JOBS = 100_000
-#: Default maximum number of times that a job returns to the queue. ``train`` has no maximum, because
-#: it ends by itself if restarts make no progress.
+#: Default maximum number of times that a job returns to the queue. ``train`` has no maximum,
+#: because it ends by itself if restarts make no progress.
 RESTARTS = 20
 #: Seconds after the end of one MPI process at which SLURM kills the remaining processes.
 LAST_RANK = 30
@@ -108,7 +108,7 @@ class Job(NamedTuple):
 
     @property
     def writes_parts(self) -> bool:
-        """True if the command is ``infer`` and its output is a folder of parts, so that it resumes."""
+        """True if the command is ``infer`` and writes a folder of parts, so that it can resume."""
         outputs = [
             value
             for option, value in itertools.pairwise(self.command)
@@ -248,7 +248,7 @@ def _comment(job: Job) -> list[str]:
             "# --kill-on-bad-exit=0: if one process exits, the others may still write their files.",
             f"# --wait={LAST_RANK}: {LAST_RANK} seconds after one process has ended, the others are "
             "killed.",
-            "# Not tested with sgmc: a real network, more than two threads in a process, Lustre, GPFS.",
+            "# Not tested with sgmc: a real network, over two threads in a process, Lustre, GPFS.",
         ]
     if not job.resumes:
         return [

@@ -79,7 +79,7 @@ def command(
     quiet: bool,
     threads: int | None,
 ) -> None:
-    """Time the kernels, the reading of corpora, and training on this machine.
+    """Measure the speed of the kernels, of reading corpora, and of training on this machine.
 
     CPU time of one thread, the median of five repeats; training by the wall's clock, with one
     thread and more. With --mpi, under mpiexec or srun as 'sgmc train --mpi': messages and iterations
@@ -130,7 +130,7 @@ def command(
 def _alone(
     quick: bool, corpus: str | None, isa: str | None, threads: int | None, *, quiet: bool
 ) -> dict[str, Any]:
-    """Time kernels, reading and training in this process, without MPI."""
+    """Measure the speed of kernels, reading and training in this process, without MPI."""
     from pysgrld.experiments.bench.end_to_end import bundled_corpus
     from pysgrld.experiments.bench.results import measure
 
@@ -159,7 +159,7 @@ def _over(
     *,
     quiet: bool,
 ) -> dict[str, Any]:
-    """Time messages and iterations of several ranks, together with the other ranks of ``comm``."""
+    """Measure messages and iterations of ranks, together with the other ranks of ``comm``."""
     from pysgrld.experiments.bench.ranks import measure_ranks
 
     from .progress import Screen

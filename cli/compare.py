@@ -178,7 +178,7 @@ def _added(run: str, screen: Any, **values: Any) -> PeriodNews | None:
 
 
 def _plain(period: PeriodNews) -> dict[str, Any]:
-    """Convert the comparison of a period with the time before to values for JSON."""
+    """Convert the comparison of a period with an earlier period to values for JSON."""
     topics = [
         {"topic": t.topic, "name": t.name, "change": t.change}
         | {part: getattr(t, part)._asdict() for part in ("before", "latest", "difference")}

@@ -421,7 +421,7 @@ class _Finding(NamedTuple):
     how: dict[str, Any]
 
     def write(self, text: str, noun: str, found: list[str]) -> None:
-        """Write ``text`` to the output file; print the number of found words and the first words."""
+        """Write ``text`` to the file; print the number of found words and the first words."""
         from pysgrld.run.output_files import open_output
 
         with open_output(self.path) as file:

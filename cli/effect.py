@@ -213,7 +213,7 @@ def command(
 
 
 def estimate(screen: Any, results: Any, request: Any, metadata: str | None) -> Effects:
-    """Estimate the effects in a formula, with additional columns from a metadata file."""
+    """Estimate the effects of a formula's columns; a metadata file may add columns."""
     from pysgrld.effects.answers import estimate_run_effects
 
     with lent_metadata(results, metadata, screen.note), screen.steps() as tell:
@@ -414,7 +414,7 @@ def _p_value(p: float) -> str:
 
 
 def _laid_out(rows: Sequence[Sequence[str]], *, names_may_go: bool = False) -> list[str]:
-    """Lay out a table of topics; shorten or drop names to fit; return no lines if none fit."""
+    """Lay out a table of topics; shorten or drop names to fit; return [] if it stays too wide."""
     aligned_left = ("name", "difference (90 %)", "surely", "largest difference", "between")
     for columns in range(NAME, _LEAST_NAME - 1, -1):
         cut = [(row[0], shortened(row[1], columns), *row[2:]) for row in rows]

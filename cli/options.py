@@ -32,7 +32,7 @@ ALL = "pysgrld.help_all"
 
 @dataclass(frozen=True)
 class Value(click.ParamType):  # type: ignore[type-arg]
-    """Click type that parses the text of a value by `parse`; the help shows `name` for the value."""
+    """Click type that parses a value's text by `parse`; the help shows `name` for the value."""
 
     parse: Callable[[str], Any]
     name: str
@@ -219,7 +219,7 @@ def option(name: str, entry: Option, **kwargs: Any) -> Callable[[Decorated], Dec
 
 
 def options_of(entries: Mapping[str, Option]) -> Callable[[Decorated], Decorated]:
-    """Return a decorator that adds options to a command; the help lists them in this order.
+    """Return a decorator that adds options to a command; the help lists options in the given order.
 
     Settings share the option ``--set NAME=VALUE``; the command gets their values as those of options.
     """
@@ -321,7 +321,7 @@ def typed_values(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def given(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the training options that the user typed; an option that names a file has its content."""
+    """Return the training options that the user typed, with files replaced by their content."""
     chosen = typed_values(values)
     readers = {name: reader for name in chosen if (reader := OPTIONS[name].read)}
     if readers:

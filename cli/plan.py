@@ -208,8 +208,8 @@ def _scripts(
     reading = _texts(typed, typed.keys() - _READING.keys() | {*_OF_ALL})
     return [
         *first,
-        f"# {PLACEHOLDER}: all input files; --array is at most their number, because a shard consists "
-        "of whole files",
+        f"# {PLACEHOLDER}: all input files; --array is at most their number, because a shard "
+        "consists of whole files",
         f"sgmc slurm --time 2h --array {jobs} --mem {_BUILDING} -o 1.sh -- "
         + " ".join(["corpus build", PLACEHOLDER, *reading, "--vocab"])
         + f" {shlex.quote(str(vocabulary / 'vocab.txt'))} -o {built} --shard {{i}}/{{n}}",

@@ -343,7 +343,7 @@ def _name(results: Results, command: str, screen: Screen, *, replace: bool, as_j
 def _record(
     topic: Topic, signed: bool, followed: Followed, learned: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return a topic as a JSON object; words have the key "entry" if ``signed``, else "probability"."""
+    """Return a topic as a JSON object, with entries of words if ``signed``, else probabilities."""
     record = topic._asdict() | {"words": [_plain(word) for word in topic.words]}
     del record["against"], record["probable"]
     if topic.probable:

@@ -161,7 +161,7 @@ def _train(
     *,
     break_lock: bool,
 ) -> None:
-    """Train one chain, alone or together with the other ranks of ``comm``, or train several chains."""
+    """Train one chain on all ranks of ``comm``, or train several chains."""
     from pysgrld.models.choices import Choices
     from pysgrld.train.request import Request, continuation_request, resume_request
 

@@ -1,4 +1,4 @@
-"""Completion of typed values by the shell: files, runs, and the words that an option accepts."""
+"""Completion of option values by the shell: files, runs, and the words that an option accepts."""
 
 from __future__ import annotations
 

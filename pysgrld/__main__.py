@@ -1,4 +1,4 @@
-"""Entry point of ``sgmc``, which imports little, so that Ctrl-C rarely interrupts imports."""
+"""Entry point of ``sgmc``. It imports few modules, so that Ctrl-C rarely interrupts imports."""
 
 from __future__ import annotations
 

@@ -233,7 +233,7 @@ class Communicator:
         return words >= 0
 
     def move(self, step: Callable[[], None]) -> None:
-        """Call `step`, which updates the part of a state that this rank owns."""
+        """Call `step` to update the part of a state that this rank owns."""
         step()
 
     def allgather_rows(self, units: Array) -> None:
@@ -309,7 +309,7 @@ class Communicator:
         return part if rows is None else rows
 
     def metrics(self) -> dict[str, float]:
-        """Return metrics of the messages between ranks, by name, for a line of ``metrics.jsonl``."""
+        """Return metrics of messages between ranks, by name, for a line of ``metrics.jsonl``."""
         return {}
 
     def end_all_ranks(self) -> None:

@@ -140,7 +140,7 @@ class ExactChain(BlockChain, ABC):
     def sweep(
         self, sweeps: int, others: Sequence[Any] = (), waiting: Callable[[], None] | None = None
     ) -> None:
-        """Sweep over the documents of this chain and of ``others``, on the calling thread.
+        """Sweep over documents for this chain and the chains ``others``, on the calling thread.
 
         Parameters
         ----------
@@ -221,12 +221,12 @@ class ExactStage:
 
     @property
     def step(self) -> int:
-        """Number of training iterations and sweeps so far, by which draws are numbered."""
+        """Sum of the numbers of training iterations and of sweeps so far; it numbers draws."""
         return self.begun + self.sweep
 
     @property
     def done(self) -> bool:
-        """Whether all sweeps are done."""
+        """True if all sweeps are done."""
         return self.sweep >= self.sweeps
 
     @property

@@ -321,7 +321,7 @@ class Ranks(Communicator):
         return totals
 
     def move(self, step: Callable[[], None]) -> None:
-        """Call `step`, which updates the part of a state that this rank owns.
+        """Call `step` to update the part of a state that this rank owns.
 
         The time of the call is added to ``moving``.
         """
@@ -419,7 +419,7 @@ class Ranks(Communicator):
             )
 
     def metrics(self) -> dict[str, float]:
-        """Return metrics: number of ranks, bytes sent, seconds of messages, sampling and updates.
+        """Return number of ranks, bytes sent, and seconds of messages, of sampling and of updates.
 
         The seconds of messages include waiting. The seconds of updates are for this rank's part of
         the topics. Bytes include the counts, words and topics sent to other ranks.

@@ -174,12 +174,12 @@ class Posterior:
 
     @property
     def is_due(self) -> bool:
-        """Whether a posterior sample is due in the current iteration."""
+        """True if a posterior sample is due in the current iteration."""
         return self._is_due_at(self.chain.step)
 
     @property
     def is_due_next(self) -> bool:
-        """Whether a posterior sample is due in the next iteration."""
+        """True if a posterior sample is due in the next iteration."""
         return self._is_due_at(self.chain.step + 1)
 
     def _is_due_at(self, step: int) -> bool:

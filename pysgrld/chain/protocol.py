@@ -92,7 +92,7 @@ class Chain(ABC):
     def start_from_topics(
         self, topics: Floats, tokens: Doubles, start_variance: Doubles | None = None
     ) -> None:
-        """Start from another chain's topics, over words that come first in this chain's vocabulary.
+        """Start from another chain's topics; that chain's words begin this chain's vocabulary.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class Chain(ABC):
         return None
 
     def totals(self) -> dict[str, Doubles]:
-        """Return arrays of zeros to which `add_to` adds draws; empty if draws cannot be averaged."""
+        """Return arrays of zeros for `add_to`, or no arrays if draws cannot be averaged."""
         return {}
 
     def add_to(self, totals: dict[str, Doubles]) -> None:
@@ -239,7 +239,7 @@ class DocumentSampler(ABC):
     by_document: ClassVar[frozenset[str]] = frozenset()
 
     def keep(self, documents: Documents) -> None:
-        """Allocate variables for all documents, stored from one iteration to the next."""
+        """Allocate variables of all documents, which are stored from one iteration to the next."""
         del documents
 
     def start_from_topics(self, key: Key, draw: Draw, batch: Minibatch) -> None:

@@ -85,7 +85,7 @@ class Cost(NamedTuple):
 
     @staticmethod
     def words(ranks: int) -> float:
-        """Return the growth factor of distinct words for ``ranks`` times as many documents."""
+        """Return the factor of growth of distinct words with ``ranks`` times as many documents."""
         return float(ranks**HEAPS)
 
     def seconds(self, ranks: int) -> float:

@@ -27,8 +27,8 @@ _POLYNOMIAL = 0x04C11DB7
 _LONGEST = 2**20
 
 
-#: For each pair of bytes: True if a mark can have this pair as its second and third byte. A mark may
-#: begin at any bit of its first byte. The search for marks skips all other pairs.
+#: For each pair of bytes: True if a mark can have this pair as its second and third byte. A mark
+#: may begin at any bit of its first byte. The search for marks skips all other pairs.
 _TABLE = np.zeros(2**16, np.bool_)
 _TABLE[[m << (8 - shift) >> 32 & 0xFFFF for m in (_BLOCK, _END) for shift in range(8)]] = True
 
@@ -129,7 +129,7 @@ class ParallelBzip2(ExitStack):
         return self._window[len(self._window) - (self._read - place) :]
 
     def _bits(self, bit: int, count: int) -> int | None:
-        """Return ``count`` bits of the file, from ``bit`` on, as a number; None after the file's end."""
+        """Return ``count`` bits from ``bit`` on, as a number, or None beyond the end of the file."""
         end = bit + count
         piece = self._from(bit // 8)[: (end + 7) // 8 - bit // 8]
         if 8 * (bit // 8 + len(piece)) < end:

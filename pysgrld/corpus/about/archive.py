@@ -208,7 +208,7 @@ class _Automatic:
     def write(
         self, archive: zipfile.ZipFile, source: ColumnSource, documents: int, stem: str
     ) -> tuple[str, int] | None:
-        """Write a column; return its kind and number of missing values, or None if not written."""
+        """Write a column; return its kind and number of missing values, or None if it is left out."""
         size = source.values.text.size
         if not size:
             return None

@@ -213,7 +213,7 @@ class About:
         }
 
     def pieces(self, rows: npt.ArrayLike) -> Int64s:
-        """Return each document's number as a piece of a long document, or 0 for whole documents."""
+        """Return the number of each piece of a long document, from 1, or 0 for whole documents."""
         rows = self._rows(rows)
         if "origin-piece.npy" not in self._members.get(DOCUMENTS, ()):
             return np.zeros(len(rows), np.int64)
