@@ -105,7 +105,7 @@ def test_words_in_slices_on_a_terminal(dated):
 
 
 def test_an_effect_of_time_is_told_to_be_of_words_too(dated):
-    assert "from changes of their words" in dated("effect", "run", "~ year").stderr
+    assert "from changes of topics' words" in dated("effect", "run", "~ year").stderr
 
 
 def test_a_document_is_scored_by_the_topics_of_its_slice(dated):
