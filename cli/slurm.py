@@ -300,8 +300,8 @@ def _check(args: tuple[str, ...], *, shared: bool) -> list[str]:
                 missing = _missing(subcommand, values)
             if shared != bool(values.get("mpi")):
                 raise UsageError(
-                    "'train --mpi' requires --nodes or --ranks-per-node, which start several "
-                    "processes; other commands cannot use these options"
+                    "--nodes and --ranks-per-node start several processes, which only 'train --mpi' "
+                    "uses; give --mpi with one of these options, or leave out all three"
                 )
             if values.get("shard") and all(map(path_exists, values["corpus"])):
                 from pysgrld.corpus.shards import check_shards
