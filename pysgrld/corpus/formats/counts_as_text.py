@@ -128,7 +128,7 @@ def _banner(line: bytes, label: str) -> int:
     words = line.lower().split()
     if len(words) != 5 or words[0] != _BANNER.lower() or words[1] != b"matrix":
         raise CorpusError(
-            f"{quoted(line)} is not the first line of a Matrix Market file, which is: "
+            f"{quoted(line)} is not the first line of a Matrix Market file; the first line is: "
             "%%MatrixMarket matrix coordinate integer general",
             label,
             1,
@@ -327,7 +327,7 @@ def _explain_entry(line: bytes, last: int, header: _Header, form: int) -> str:
     if not fields:
         return "there is a blank line between the entries; remove it"
     if len(fields) != len(names):
-        return f"{quoted(line)} is not an entry, which is: {entry}"
+        return f"{quoted(line)} is not an entry; an entry is: {entry}"
     limits = (header.documents, header.words)
     for name, field, limit in zip(names[:2], fields, limits, strict=False):
         if not field.isdigit():
@@ -340,7 +340,7 @@ def _explain_entry(line: bytes, last: int, header: _Header, form: int) -> str:
         return reason
     if int(fields[0]) < last:
         return f"document {int(fields[0])} follows document {last}; sort the file by document"
-    return f"{quoted(line)} is not an entry, which is: {entry}"
+    return f"{quoted(line)} is not an entry; an entry is: {entry}"
 
 
 # ---- LDA-C and SVMlight: one document per line, as pairs id:count
@@ -463,7 +463,7 @@ def _explain_ldac(line: bytes, first: int, last: int) -> str:
             return reason
     if int(fields[0]) != len(fields) - 1:
         return f"the line declares {plural(int(fields[0]), 'pair')}, but has {len(fields) - 1}"
-    return f"{quoted(line)} is not a line of LDA-C, which is: N id:count ..."
+    return f"{quoted(line)} is not a line of LDA-C; a line of LDA-C is: N id:count ..."
 
 
 def _explain_svmlight(line: bytes, first: int, last: int) -> str:
@@ -488,7 +488,7 @@ def _explain_svmlight(line: bytes, first: int, last: int) -> str:
             )
         if reason := _wrong_id(word, first, last) or wrong_count(count, False):
             return reason
-    return f"{quoted(line)} is not a line of SVMlight, which is: label id:count ..."
+    return f"{quoted(line)} is not a line of SVMlight; a line of SVMlight is: label id:count ..."
 
 
 def _wrong_id(field: bytes, first: int, last: int) -> str:
