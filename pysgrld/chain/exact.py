@@ -221,7 +221,7 @@ class ExactStage:
 
     @property
     def step(self) -> int:
-        """Sum of the numbers of training iterations and of sweeps so far; it numbers draws."""
+        """Total of training iterations and sweeps so far; draws are numbered by this total."""
         return self.begun + self.sweep
 
     @property
