@@ -35,6 +35,7 @@ OTHERS = {
         "LANGUAGE",
         "LINE",
         "NAME",
+        "TITLE",
     ),
     *("NOUNS", "GAMMA", "VALUE", "REGEX", "SHARE", "SIZE", "TEXT", "TIME", "WORD"),
 }

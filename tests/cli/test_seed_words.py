@@ -52,13 +52,15 @@ def test_topics_take_names_and_places_of_seeds_and_go_on_without_the_file(sgmc, 
     assert "swords" in page
 
 
-@pytest.mark.parametrize(("weight", "said"), [("0.1", "ranks of its"), ("0", "none of its")])
+@pytest.mark.parametrize(
+    ("weight", "said"), [("0.1", "ranks of seed words:"), ("0", "no seed word is among")]
+)
 def test_a_topic_that_has_the_name_and_not_the_words_is_told(sgmc, weight, said):
     """Red with: a topic "arks" of whatever words, and nothing that says so."""
     (sgmc.folder / "seeds.txt").write_text("arks: noah ark cubits\n")
     sgmc.train("--seed-words", "seeds.txt", "--seed-weight", weight)
     shown = " ".join(sgmc("topics", "run").stdout.split())
-    assert f"{said} seeds" in shown
+    assert said in shown
 
 
 def test_other_seeds_are_another_run(sgmc, seeds):
