@@ -19,12 +19,14 @@ from pysgrld.types import Array
 #: Minimum size in bytes of an array that is compressed; smaller arrays are stored uncompressed.
 LEAST = 1 << 16
 #: Maximum compression ratio. A reader refuses a larger ratio, so that a small file cannot demand
-#: much memory. An array that would compress better is stored uncompressed.
-MOST = 64
+#: much memory. The frame of an array that compresses better is padded.
+MOST = 8
 #: Size in bytes of a block, unless a single row is larger.
 _BLOCK = 1 << 20
 #: Compression level of zstd; higher levels make a state only 1 % smaller.
 _LEVEL = 1
+#: Magic number of a zstd frame that decompressors skip.
+_SKIPPABLE = b"\x50\x2a\x4d\x18"
 #: Maximum window size of a zstd frame in bytes; a reader allocates this amount of memory.
 _WINDOW = 1 << 23
 
@@ -43,7 +45,7 @@ def compute_packed_size(array: Array) -> int | None:
     if array.nbytes < LEAST:
         return None
     size = sum(map(len, pack(array)))
-    return size if array.nbytes / MOST <= size < array.nbytes else None
+    return size if size < array.nbytes else None
 
 
 def pack(array: Array) -> Iterator[bytes]:
@@ -58,6 +60,22 @@ def pack(array: Array) -> Iterator[bytes]:
     ------
     bytes
     """
+    size = 0
+    for piece in _compress(array):
+        size += len(piece)
+        yield piece
+    yield from _pad(-(-array.nbytes // MOST) - size)
+
+
+def _pad(size: int) -> Iterator[bytes]:
+    """Yield skippable zstd frames of at least ``size`` bytes in total."""
+    while size > 0:
+        room = min(max(0, size - 8), PIECE)
+        yield _SKIPPABLE + room.to_bytes(4, "little") + bytes(room)
+        size -= room + 8
+
+
+def _compress(array: Array) -> Iterator[bytes]:
     engine = zstandard.ZstdCompressor(level=_LEVEL).compressobj(size=array.nbytes)
     for block in _split_blocks(array):
         columns = np.ascontiguousarray(block.T).reshape(-1).view(np.uint8)

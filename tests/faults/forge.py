@@ -2,9 +2,9 @@
 
     python tests/faults/forge.py --number 2000 [--seed 1] [--only sam] [-o forged.json]
 
-`forgeries` says what is changed. A command may then show a result or refuse the run in one line with a
-documented exit code. It is a fault to end with 70, a traceback or a signal, to hang, or to take more than
-three times the memory that the command takes of the real run.
+`forgeries` and `forged_frames` say what is changed. A command may then show a result or refuse the run in
+one line with a documented exit code. It is a fault to end with 70, a traceback or a signal, to hang, or
+to take more than three times the memory that the command takes of the real run.
 """
 
 from __future__ import annotations
@@ -21,15 +21,19 @@ import signal
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
+from faults.forged_frames import of_counted, of_packed  # noqa: E402
 from faults.forgeries import WAYS  # noqa: E402
 from faults_runs import command_line, write_corpus  # noqa: E402
+
+#: The ways to forge a run; the more often one is listed, the more often it is taken.
+EVERY = [*WAYS, *2 * [of_packed], of_counted]
 
 #: Seconds after which a command is judged to hang; a machine may be busy.
 HANGS = 100.0
@@ -200,7 +204,12 @@ class Fault(NamedTuple):
 
 
 def forgeries(
-    folder: Path, numbers: Iterator[int] | range, kinds: list[str], commands: int, seed: int
+    folder: Path,
+    numbers: Iterator[int] | range,
+    kinds: list[str],
+    commands: int,
+    seed: int,
+    ways: list[Callable[[Path, random.Random], str]] | None = None,
 ) -> Iterator[list[Fault]]:
     """Forge runs by number, and yield each run's faults.
 
@@ -214,6 +223,8 @@ def forgeries(
     commands : int
         Commands that read each, before one that trains it.
     seed : int
+    ways : list of callable, optional
+        The ways to forge a run; all by default.
     """
     real: dict[tuple[str, str], Outcome] = {}
     base = run(folder / kinds[0], ["--version"]).memory
@@ -224,7 +235,7 @@ def forgeries(
         with tempfile.TemporaryDirectory(dir=folder) as name:
             place = Path(name) / "copy"
             shutil.copytree(folder / kind, place)
-            forgery = rng.choice(WAYS)(place / "run", rng)
+            forgery = rng.choice(EVERY if ways is None else ways)(place / "run", rng)
             for words in [*rng.sample(READING, commands), rng.choice(TRAINING)]:
                 command = " ".join(words)
                 if (kind, command) not in real:
@@ -253,17 +264,22 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--commands", type=int, default=3)
     parser.add_argument("--only", help="kinds of runs, separated by commas")
+    parser.add_argument("--ways", help="functions that forge, separated by commas, as of_packed")
     parser.add_argument("-o", type=Path, dest="output")
     parser.add_argument("--folder", type=Path)
     given = parser.parse_args()
     load()
     kinds = given.only.split(",") if given.only else list(KINDS)
+    names = given.ways.split(",") if given.ways else [way.__name__ for way in EVERY]
+    ways = [way for way in EVERY if way.__name__ in names]
     found: list[Fault] = []
     with tempfile.TemporaryDirectory(dir=given.folder) as name:
         prepare(Path(name), kinds)
         numbers = range(given.first, given.first + given.number)
         for number, faults in zip(
-            numbers, forgeries(Path(name), numbers, kinds, given.commands, given.seed), strict=True
+            numbers,
+            forgeries(Path(name), numbers, kinds, given.commands, given.seed, ways),
+            strict=True,
         ):
             for fault in faults:
                 last = fault.messages.strip().splitlines()[-1:] or [""]

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from faults.forge import KINDS, forgeries, load, prepare
 from faults.forge import run as run_forked
+from faults.forged_frames import of_packed
+from faults.forgeries import WAYS
 from faults_runs import checkpoints, sgmc, sign_again
 from safetensors.numpy import load_file, save_file
 
@@ -263,7 +265,15 @@ def test_a_learned_prior_of_0_is_named(learned, tmp_path, name, trials):
 @pytest.mark.row(78)
 def test_some_forged_runs_are_read(learned, trials):
     """Some of `test_two_thousand_forged_runs`. Red with: alpha.r without `Shapes.check`."""
-    for faults in forgeries(learned, range(5), ["learned"], 1, 1):
+    for faults in forgeries(learned, range(5), ["learned"], 1, 1, WAYS):
+        assert not faults
+        trials()
+
+
+@pytest.mark.row(78)
+def test_compressed_arrays_of_some_forged_runs_are_read(learned, trials):
+    """Red with: 64 times the bytes of a frame (320 MB for 5)."""
+    for faults in forgeries(learned, range(4), ["learned"], 1, 1, [of_packed]):
         assert not faults
         trials()
 

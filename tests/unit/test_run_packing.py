@@ -45,12 +45,25 @@ def test_every_bit_comes_back_from_a_smaller_file(tmp_path):
     assert plain == {"noise", "small", "none"}
 
 
-def test_an_array_that_compresses_too_well_has_a_plain_buffer(tmp_path):
-    """The size of a file limits the memory of its reader. Red with: no limit."""
-    zeros = {"a": np.zeros(1 << 20)}
+@pytest.mark.parametrize("shape", [(1 << 20,), (9001, 7), (1 << 24, 1)])
+def test_a_frame_has_an_eighth_of_the_bytes_of_its_array_at_least(tmp_path, shape):
+    """The size of a file limits the memory of its reader. Red with: a ratio of 64, no padding."""
+    zeros = {"a": np.zeros(shape)}
     path = write(tmp_path / "a", zeros)
-    assert load_file(path)["a"].shape == (1 << 20,)
+    packed = load_file(path)["a"]
+    assert packed.dtype == np.uint8
+    assert 0 <= packed.nbytes - zeros["a"].nbytes / 8 < 9
     assert load(path, digest_of(path))["a"].tobytes() == zeros["a"].tobytes()
+
+
+def test_an_array_of_more_than_eight_times_its_frame_is_refused(tmp_path):
+    """Red with: a ratio of 64, so that 5 MB in a checkpoint took 320 MB."""
+    frame = b"".join(packing.pack(np.zeros(1 << 17)))[: 1 << 17]
+    entry = {"dtype": "F64", "shape": [1 << 17]}
+    path = tmp_path / "a"
+    path.write_bytes(format_header({"a": entry}, {"a": len(frame) - 1}) + frame[:-1])
+    with pytest.raises(DamagedError, match="wrong type or shape for compressed array 'a'"):
+        load(path, digest_of(path))
 
 
 @pytest.mark.parametrize(
