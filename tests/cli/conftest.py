@@ -89,8 +89,8 @@ class Sgmc:
         env = os.environ | {"SGMC_TEST": "1", "SGMC_FAILPOINT": point.replace(":", ":kill:")}
         return self(*args, code=-signal.SIGKILL, env=env)
 
-    def train(self, *args, out="run", code=0, base=SMALL):
-        return self("train", BIBLE, *base, "--out", out, *args, code=code)
+    def train(self, *args, out="run", code=0, base=SMALL, corpus=BIBLE):
+        return self("train", corpus, *base, "--out", out, *args, code=code)
 
     def topics_hash(self, run="run"):
         out = f"{run}-export"

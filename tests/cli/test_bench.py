@@ -106,7 +106,11 @@ def test_a_missing_file_is_said(sgmc, option):
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("isa", ["baseline", "avx2", "avx512"])
+@pytest.mark.parametrize(
+    # one that is here, and one that may not be
+    "isa",
+    ["baseline", pytest.param("avx2", marks=pytest.mark.nightly), "avx512"],
+)
 def test_an_instruction_set_is_used_or_refused(sgmc, isa):
     from pysgrld.core import core
 

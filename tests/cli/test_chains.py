@@ -81,8 +81,8 @@ def ended_midway(sgmc, args, end):
 
 
 @pytest.fixture(scope="module")
-def undisturbed_chains(sgmc_module):
-    sgmc_module("train", BIBLE, *LONG, "--chains", "3", "--out", "whole", "--threads", "2")
+def undisturbed_chains(sgmc_module, quarter):
+    sgmc_module("train", quarter, *LONG, "--chains", "3", "--out", "whole", "--threads", "2")
     return [digest(run) for run in find_chains(sgmc_module.folder / "whole")]
 
 
@@ -105,9 +105,9 @@ def test_each_chain_is_a_run_and_the_first_is_the_plain_one(several, trained, un
     assert [RunDirectory.open(run).config["options"]["chain-id"] for run in chains] == [1, 2, 3]
 
 
-def test_the_end_names_what_can_be_looked_at(sgmc):
+def test_the_end_names_what_can_be_looked_at(sgmc, quarter):
     """Red with: no 'sgmc eval', which scores all chains together; one where nothing is held out."""
-    short = ("train", BIBLE, *SMALL, "--iterations", "25", "--chains", "2")
+    short = ("train", quarter, *SMALL, "--iterations", "25", "--chains", "2")
     looks = ["diagnose", "report --open", "topics"]
     for out, more, commands in (("a", (), [*looks, "eval"]), ("b", ("--holdout", "0"), looks)):
         said = sgmc(*short, *more, "--out", out).stderr.splitlines()[-len(commands) - 1 :]
@@ -202,10 +202,10 @@ def test_a_chain_of_a_job_array_is_the_chain_of_that_number(sgmc, several):
     ],
 )
 def test_a_signal_to_the_parent_stops_all_and_the_same_command_goes_on(
-    sgmc, undisturbed_chains, number
+    sgmc, quarter, undisturbed_chains, number
 ):
     """Red with: orders sent to the first chain only; a resumed chain given another number."""
-    args = ("train", BIBLE, *LONG, "--chains", "3", "--out", "all")
+    args = ("train", quarter, *LONG, "--chains", "3", "--out", "all")
     process, said = ended_midway(sgmc, args, lambda process: process.send_signal(number))
     assert process.returncode == 85, said
     assert f"sgmc: {number.name}: chains" in said
@@ -216,8 +216,8 @@ def test_a_signal_to_the_parent_stops_all_and_the_same_command_goes_on(
     assert [digest(run) for run in find_chains(sgmc.folder / "all")] == undisturbed_chains
 
 
-def test_a_killed_chain_does_not_end_the_others(sgmc, undisturbed_chains):
-    args = ("train", BIBLE, *LONG, "--chains", "3", "--out", "all")
+def test_a_killed_chain_does_not_end_the_others(sgmc, quarter, undisturbed_chains):
+    args = ("train", quarter, *LONG, "--chains", "3", "--out", "all")
 
     def kill(process):
         pid = RunDirectory.open(sgmc.folder / "all/chain-2").status["pid"]
@@ -234,10 +234,10 @@ def test_a_killed_chain_does_not_end_the_others(sgmc, undisturbed_chains):
     assert [digest(run) for run in find_chains(sgmc.folder / "all")] == undisturbed_chains
 
 
-def test_chains_end_in_order_when_the_parent_is_killed(sgmc, undisturbed_chains):
+def test_chains_end_in_order_when_the_parent_is_killed(sgmc, quarter, undisturbed_chains):
     """Red with: the end of the pipe not heard."""
     chains = ("--chains", "2", "--out", "all")
-    args = ("train", BIBLE, *LONG, "--iterations", "1000000", *chains)
+    args = ("train", quarter, *LONG, "--iterations", "1000000", *chains)
     with started(sgmc, *args) as process:
         wait_for(lambda: under_way(sgmc.folder / "all", 2))
         process.kill()
@@ -248,7 +248,7 @@ def test_chains_end_in_order_when_the_parent_is_killed(sgmc, undisturbed_chains)
     steps = [RunDirectory.open(run).status["step"] for run in find_chains(sgmc.folder / "all")]
     wait_for(lambda: not any(held(run) for run in find_chains(sgmc.folder / "all")))
     if max(steps) < 160:
-        sgmc("train", BIBLE, *LONG, *chains)
+        sgmc("train", quarter, *LONG, *chains)
         found = [digest(run) for run in find_chains(sgmc.folder / "all")]
         assert found == undisturbed_chains[:2]
 
@@ -288,8 +288,8 @@ def test_a_second_interrupt_ends_all_at_once(sgmc):
     assert {path.name for path in found} <= {"step-00000000"}
 
 
-def test_a_chain_that_is_held_fails_alone_with_its_code(sgmc):
-    args = ("train", BIBLE, *SMALL, "--chains", "2", "--out", "all")
+def test_a_chain_that_is_held_fails_alone_with_its_code(sgmc, quarter):
+    args = ("train", quarter, *SMALL, "--chains", "2", "--out", "all")
     sgmc(*args, "--iterations", "30")
     with (sgmc.folder / "all/chain-2/lock").open("r+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -298,8 +298,8 @@ def test_a_chain_that_is_held_fails_alone_with_its_code(sgmc):
     assert RunDirectory.open(sgmc.folder / "all/chain-1").status["step"] == 60
 
 
-def test_more_chains_can_be_added_and_done_ones_are_left(sgmc):
-    args = ("train", BIBLE, *SMALL, "--iterations", "30")
+def test_more_chains_can_be_added_and_done_ones_are_left(sgmc, quarter):
+    args = ("train", quarter, *SMALL, "--iterations", "30")
     sgmc(*args, "--chains", "2")
     first = (sgmc.folder / "sgmc-runs/bible-scir/chain-1/log.jsonl").read_bytes()
     done = sgmc(*args, "--chains", "3")
@@ -350,8 +350,8 @@ def test_text_is_read_once_for_all_chains(sgmc):
     assert found["coherence"]["documents"] > 0
 
 
-def test_a_stored_corpus_is_read_where_it_lies(sgmc):
-    sgmc("corpus", "build", BIBLE, "-o", "built")
+def test_a_stored_corpus_is_read_where_it_lies(sgmc, quarter):
+    sgmc("corpus", "build", quarter, "-o", "built")
     sgmc("train", "built", *SMALL, "--chains", "2", "--out", "all")
     assert sorted(p.name for p in (sgmc.folder / "all").iterdir()) == ["chain-1", "chain-2"]
 
@@ -386,14 +386,14 @@ def test_memory_is_that_of_all_chains(sgmc):
     sgmc(*args, "--chains", "2")
 
 
-def test_threads_are_shared_out(sgmc):
-    sgmc("train", BIBLE, *SMALL, "--chains", "2", "--out", "all", "--threads", "5")
+def test_threads_are_shared_out(sgmc, quarter):
+    sgmc("train", quarter, *SMALL, "--chains", "2", "--out", "all", "--threads", "5")
     for run in find_chains(sgmc.folder / "all"):
         assert RunDirectory.open(run).config["options"]["threads"] == 2
 
 
-def test_a_json_log_names_the_chain_of_every_line(sgmc):
-    done = sgmc("train", BIBLE, *SMALL, "--chains", "2", "--out", "all", "--json-log")
+def test_a_json_log_names_the_chain_of_every_line(sgmc, quarter):
+    done = sgmc("train", quarter, *SMALL, "--chains", "2", "--out", "all", "--json-log")
     lines = [json.loads(line) for line in done.stderr.splitlines()]
     ends = [
         line["chain"] for line in lines if line["event"] == "evaluation" and line["iteration"] == 60
@@ -420,8 +420,8 @@ def test_bad_usage_is_said_in_one_line(sgmc, args, code, said):
     assert list(sgmc.folder.iterdir()) == []
 
 
-def test_folders_that_hold_something_else_are_refused(sgmc):
-    short = {"base": (*SMALL, "--iterations", "21")}
+def test_folders_that_hold_something_else_are_refused(sgmc, quarter):
+    short = {"base": (*SMALL, "--iterations", "21"), "corpus": quarter}
     sgmc.train(out="plain", **short)
     said = sgmc.train("--chains", "2", out="plain", code=73, **short).stderr
     assert "contains a single run instead of chains" in said
@@ -435,16 +435,16 @@ def test_folders_that_hold_something_else_are_refused(sgmc):
     sgmc.train("--chains", "2", "--resume", "all", out="all", **short)
 
 
-def test_a_closed_standard_error_stops_nothing(sgmc):
-    command = [SGMC, "train", BIBLE, *SMALL, "--chains", "2", "--out", "all"]
+def test_a_closed_standard_error_stops_nothing(sgmc, quarter):
+    command = [SGMC, "train", quarter, *SMALL, "--chains", "2", "--out", "all"]
     line = " ".join(map(str, command)) + " 2>&-"
     done = subprocess.run(["sh", "-c", line], cwd=sgmc.folder, check=False, timeout=120)
     assert done.returncode == 0
     assert states(sgmc.folder / "all") == ["finished", "finished"]
 
 
-def test_a_checkpoint_of_all_is_asked_for_by_a_signal(sgmc):
-    args = ("train", BIBLE, *LONG, "--iterations", "1000000", "--chains", "2", "--out", "all")
+def test_a_checkpoint_of_all_is_asked_for_by_a_signal(sgmc, quarter):
+    args = ("train", quarter, *LONG, "--iterations", "1000000", "--chains", "2", "--out", "all")
     with started(sgmc, *args) as process:
         wait_for(lambda: under_way(sgmc.folder / "all", 2))
         os.kill(process.pid, signal.SIGUSR2)
@@ -455,18 +455,18 @@ def test_a_checkpoint_of_all_is_asked_for_by_a_signal(sgmc):
 
 
 @pytest.mark.nightly
-def test_a_time_limit_is_that_of_all_chains(sgmc):
+def test_a_time_limit_is_that_of_all_chains(sgmc, quarter):
     """tests/faults/test_chains.py has the same with one that is suspended."""
-    args = ("train", BIBLE, *LONG, "--iterations", "1000000", "--chains", "2", "--out", "all")
+    args = ("train", quarter, *LONG, "--iterations", "1000000", "--chains", "2", "--out", "all")
     said = sgmc(*args, "--time-limit", "12s", code=85).stderr
     assert "sgmc: time limit: chains 1, 2 stopped" in said
     reasons = [RunDirectory.open(run).status["reason"] for run in find_chains(sgmc.folder / "all")]
     assert reasons == ["time limit", "time limit"]
 
 
-def test_an_error_of_the_disk_is_said_of_each_chain_with_its_code(sgmc):
+def test_an_error_of_the_disk_is_said_of_each_chain_with_its_code(sgmc, quarter):
     fail = os.environ | {"SGMC_TEST": "1", "SGMC_FAILPOINT": "commit.rename:ENOSPC:1+"}
-    args = ("train", BIBLE, *SMALL, "--chains", "2", "--out", "all", "-q")
+    args = ("train", quarter, *SMALL, "--chains", "2", "--out", "all", "-q")
     done = sgmc(*args, code=74, env=fail)
     assert "chain 1: error: all/chain-1" in done.stderr
     assert "chain 2: error: all/chain-2" in done.stderr

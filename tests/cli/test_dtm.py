@@ -189,15 +189,16 @@ def test_exact_draws_stopped_and_on_other_threads_have_the_same_bits(dated):
 
 @pytest.mark.skipif(not MPIEXEC.exists(), reason="no launcher of ranks")
 def test_ranks_have_the_bits_of_one_process(dated):
-    given = (*("train", "news.csv", "--time", "year", *FAST), *("--iterations", "200", "--mpi"))
+    given = (*("train", "news.csv", "--time", "year", *FAST), *("--iterations", "40"))
+    dated(*given, "--out", "alone")
     dated.command, alone = (str(MPIEXEC), "-n", "2", str(SGMC)), dated.command
     try:
-        dated(*given, "--out", "ranks", "--threads", "1")
+        dated(*given, "--mpi", "--out", "ranks", "--threads", "1")
     finally:
         dated.command = alone
-    for name in ("run", "ranks"):
+    for name in ("alone", "ranks"):
         dated("export", name, "--to", "npy", "-o", f"of-{name}", "--draw", "last", "--force")
-    assert (dated.folder / "of-run" / "topics.npy").read_bytes() == (
+    assert (dated.folder / "of-alone" / "topics.npy").read_bytes() == (
         dated.folder / "of-ranks" / "topics.npy"
     ).read_bytes()
 

@@ -126,6 +126,7 @@ OUTPUTS = {
 #: Ways of writing that several commands share: tested at night.
 SHARED = {
     *(("effect", "--out"), ("bench", "--out"), ("report", "--json"), ("export", "--out", 3)),
+    ("effect", "--plot"),  # as diagnose --picture
     *(("export", "--out", number) for number in (2, 4, 5, 6)),
 }
 

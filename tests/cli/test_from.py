@@ -89,7 +89,13 @@ def test_only_new_documents_count_if_asked(parent, tmp_path):
     assert np.sort(overlaps(before, found))[-2:].min() > 0.9
 
 
-@pytest.mark.parametrize(("half_life", "stay"), [(240, 120), (80, 30), (10_000, 236)])
+@pytest.mark.parametrize(
+    ("half_life", "stay"),
+    [
+        (240, 120),
+        *(pytest.param(*case, marks=pytest.mark.nightly) for case in ((80, 30), (10_000, 236))),
+    ],
+)
 def test_old_documents_fade_by_halves(parent, tmp_path, half_life, stay):
     """Red with: the first documents left out instead of any; new ones among those left out."""
     found = goes_on(parent, tmp_path / "b", "--set", f"forget={half_life}", "--iterations", 50)
@@ -142,10 +148,11 @@ def test_a_run_that_goes_on_is_found_again(parent, tmp_path, capsys, monkeypatch
 @pytest.mark.parametrize(
     "sampler",
     [
-        *("--algo sgrld", "--algo gibbs", "--set lazy=on", "--alpha learn --eta learn"),
+        *("--algo gibbs", "--set lazy=on", "--alpha learn --eta learn"),
         *(  # those that a family has twice
             pytest.param(sampler, marks=pytest.mark.nightly)
             for sampler in (
+                "--algo sgrld",
                 "--algo smld",
                 "--algo cgs",
                 "--algo ovb",
@@ -263,7 +270,7 @@ def stream(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.nightly) for n in (2, 3))])
 @pytest.mark.parametrize("name", ["few", "most"])
 def test_a_topic_that_is_replaced_loses_its_name_and_is_new(stream, tmp_path, capsys, seed, name):
     """One theme of three keeps a fifth of its words, or four fifths.

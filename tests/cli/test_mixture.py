@@ -126,7 +126,7 @@ def test_proportions_are_probabilities_of_components(mixture):
     # by day tests/unit/test_contract.py stores the chains of the others
     ["scir", *(pytest.param(a, marks=pytest.mark.nightly) for a in ("sgrld", "gibbs"))],
 )
-def test_threads_and_a_kill_change_nothing(sgmc, algo):
+def test_threads_and_a_kill_change_nothing(sgmc, quarter, algo):
     """Red with: documents of a minibatch keyed by their place in it; new components not stored."""
     base = (
         "--model",
@@ -141,9 +141,10 @@ def test_threads_and_a_kill_change_nothing(sgmc, algo):
         "60",
     )
     base += () if algo == "gibbs" else ("--minibatch", "200")
-    sgmc.train(out="whole", base=base)
-    sgmc.stop_midway(signal.SIGKILL, "--checkpoint-every", "7", base=base, word="log predictive")
-    done = sgmc.train("--threads", "3", base=base)
+    given = {"base": base, "corpus": quarter}
+    sgmc.train(out="whole", **given)
+    sgmc.stop_midway(signal.SIGKILL, "--checkpoint-every", "7", word="log predictive", **given)
+    done = sgmc.train("--threads", "3", **given)
     assert "resumes from iteration" in done.stderr
     assert sgmc.topics_hash() == sgmc.topics_hash("whole")
     one, two = figures(sgmc, "run"), figures(sgmc, "whole")

@@ -1,6 +1,7 @@
 """Options shared by several commands, which concern how documents are read."""
 
 import ast
+import functools
 import json
 import re
 from pathlib import Path
@@ -29,25 +30,25 @@ CHOOSING = ("lexicon.py", "open.py", "phrases.py", "reading.py", "stopwords.py",
 
 def options_named(files):
     """Return the names of options in messages, which are all strings other than docstrings."""
+    return set().union(*map(options_in, files))
+
+
+@functools.cache
+def options_in(file):
+    """Return the names of options in the messages of one module."""
     found = set()
-    for file in files:
-        tree = ast.parse(file.read_text())
-        docs = {
-            id(node.body[0].value)
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
-            and ast.get_docstring(node)
-        }
-        for node in ast.walk(tree):
-            if (
-                isinstance(node, ast.Constant)
-                and isinstance(node.value, str)
-                and id(node) not in docs
-            ):
-                # a message of training, which names the field
-                text = node.value.replace("(--time)", "")
-                found |= set(re.findall(r"(?<!train with )--([a-z]+(?:-[a-z]+)*)", text))
-                found |= {f"set {name}" for name in re.findall(r"--set ([a-z]+(?:-[a-z]+)*)", text)}
+    tree = ast.parse(file.read_text())
+    docs = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+            # a message of training, which names the field
+            text = node.value.replace("(--time)", "")
+            found |= set(re.findall(r"(?<!train with )--([a-z]+(?:-[a-z]+)*)", text))
+            found |= {f"set {name}" for name in re.findall(r"--set ([a-z]+(?:-[a-z]+)*)", text)}
     return found
 
 

@@ -57,7 +57,15 @@ def printed(text):
     return {int(k): words.split() for k, words, _ in lines}
 
 
-@pytest.mark.parametrize("order", [None, "probable", "frex", "relevance:0.3"])
+@pytest.mark.parametrize(
+    "order",
+    # the others by day: tests/unit/test_word_order.py
+    [
+        None,
+        "frex",
+        *(pytest.param(o, marks=pytest.mark.nightly) for o in ("probable", "relevance:0.3")),
+    ],
+)
 def test_all_outputs_show_the_same_words_in_the_same_order(made, tmp_path, order):
     """Red with: an output that orders words by itself."""
     run, typed = made / "a", [] if order is None else ["--words", order]

@@ -40,7 +40,7 @@ def judge(forks, run, code, expected, *args):
 
 
 @pytest.mark.row(17)
-@counts(4, 64)
+@counts(2, 64)
 def test_files_that_cannot_grow_beyond_a_byte_fail_cleanly(n, forks, undisturbed, trials):
     """The size limit of the process stands for the disk: the kernel takes bytes up to the limit."""
     size = 13_000  # slightly more bytes than the state has
@@ -58,7 +58,7 @@ def test_files_that_cannot_grow_beyond_a_byte_fail_cleanly(n, forks, undisturbed
 
 
 @pytest.mark.row(17)
-@counts(2, 16)
+@counts(1, 16)
 def test_a_disk_that_is_full_for_a_while_is_survived(n, forks, undisturbed, trials):
     """A real one, of 2 MB, with some bytes left from iteration 13 to 18: one checkpoint is due."""
     for leave in range(0, 64, 64 // n):
@@ -145,8 +145,8 @@ def test_samples_that_cannot_be_written_hold_checkpoints_back_and_are_drawn_agai
 @pytest.mark.parametrize(
     ("ever", "step"),
     [
-        pytest.param("", 23, id="once"),
-        pytest.param("+", 37, id="for ever"),
+        pytest.param("", 41, id="once"),
+        pytest.param("+", 59, id="for ever"),
         pytest.param("", 1, id="once, all", marks=pytest.mark.nightly),
         pytest.param("+", 1, id="for ever, all", marks=pytest.mark.nightly),
     ],
@@ -154,7 +154,7 @@ def test_samples_that_cannot_be_written_hold_checkpoints_back_and_are_drawn_agai
 def test_any_call_that_fails_leaves_the_run_intact(forks, undisturbed, trials, ever, step):
     """One point of a whole run after the other fails, until the run has no more of them.
 
-    All of them at night, every 23rd or 37th otherwise: their number is a hundred and more.
+    All of them at night, every 41st or 59th otherwise: their number is a hundred and more.
     """
     nth = 0
     while True:
@@ -175,7 +175,7 @@ def test_any_call_that_fails_leaves_the_run_intact(forks, undisturbed, trials, e
 
 @pytest.mark.row(19)
 @pytest.mark.parametrize(
-    "step", [pytest.param(7, id="some"), pytest.param(1, id="all", marks=pytest.mark.nightly)]
+    "step", [pytest.param(13, id="some"), pytest.param(1, id="all", marks=pytest.mark.nightly)]
 )
 def test_a_file_whose_fsync_failed_is_never_flushed_again(step, forks, undisturbed, trials):
     """The second fsync would succeed, whatever became of the data.
@@ -198,7 +198,7 @@ def test_a_file_whose_fsync_failed_is_never_flushed_again(step, forks, undisturb
 
 
 @pytest.mark.row(20)
-@counts(4, 80)
+@counts(2, 80)
 def test_short_writes_are_continued(n, forks, undisturbed, trials):
     """Red with: one os.write taken for all of it."""
     rng = random.Random(20)
@@ -211,7 +211,7 @@ def test_short_writes_are_continued(n, forks, undisturbed, trials):
 
 
 @pytest.mark.row(20)
-@counts(4, 20)
+@counts(2, 20)
 def test_calls_that_signals_interrupt_are_done_again(n, forks, undisturbed, trials):
     for trial in range(n):
         run = forks.folder / f"run-{trial}"

@@ -57,7 +57,7 @@ def undisturbed(forks_of_module):
 
 
 @pytest.mark.row(1)
-@counts(5, 200)
+@counts(3, 200)
 def test_kills_at_random_times_lose_nothing_and_change_nothing(forks, undisturbed, trials, n):
     """One run is killed again and again until it is done, then the next."""
     rng, kills, number = random.Random(n), 0, 0
@@ -108,7 +108,7 @@ def test_a_kill_at_a_point_of_the_protocol_leaves_the_old_or_the_new(
 
 
 @pytest.mark.row(3)
-@counts(4, 100)
+@counts(2, 100)
 def test_a_kill_while_old_checkpoints_are_deleted_leaves_a_good_one(forks, undisturbed, trials, n):
     rng = random.Random(3)
     for trial in range(n):
@@ -126,7 +126,7 @@ def test_a_kill_while_old_checkpoints_are_deleted_leaves_a_good_one(forks, undis
 
 
 @pytest.mark.row(4)
-@counts(4, 100)
+@counts(2, 100)
 def test_a_kill_while_a_run_goes_back_is_made_good_by_the_next_start(forks, undisturbed, trials, n):
     """The run is killed with lines and samples after its last checkpoint, then while these go.
 

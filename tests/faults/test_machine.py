@@ -191,7 +191,12 @@ def test_surroundings_change_nothing(environment, turkish, trials):
 
 
 @pytest.mark.row(61)
-@pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1, 2)], ids=str)
+@pytest.mark.parametrize(
+    "closed",
+    # the last closes each of the first two as well
+    [*(pytest.param(c, marks=pytest.mark.nightly) for c in ((0,), (1,))), (2,), (0, 1, 2)],
+    ids=str,
+)
 def test_closed_streams(closed, folder, whole, trials):
     """No file of the run may land on the number of a stream and be written to as one.
 

@@ -34,7 +34,10 @@ def folder(whole, tmp_path):
 
 
 @pytest.mark.row(56)
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    "threads",
+    [pytest.param(1, marks=pytest.mark.nightly), 2],  # both read ahead in a thread
+)
 @pytest.mark.parametrize(
     "change",
     [
@@ -264,7 +267,7 @@ def shim(tmp_path_factory):
 
 
 @pytest.mark.row(58)
-@counts(600, 1)
+@counts(1200, 1)
 def test_any_allocation_of_the_core_may_fail(n, shim, tmp_path, trials):
     """Of every nth one: a MemoryError, no leaked lock, no crash, and the run goes on to the same bits.
 
@@ -293,8 +296,13 @@ def test_any_limit_of_address_space(n, tmp_path, trials):
 
 
 @pytest.mark.row(63)
-@pytest.mark.parametrize("topics", [3, 140])
-@pytest.mark.parametrize("kept", [1, 4])
+@pytest.mark.parametrize(
+    ("kept", "topics"),
+    [
+        *((4, 3), (1, 140)),
+        *(pytest.param(*case, marks=pytest.mark.nightly) for case in ((1, 3), (4, 140))),
+    ],
+)
 def test_the_longest_document_is_counted_to_the_token(topics, kept, trials):
     """Tokens times kept sweeps up to 2^24, which float32 holds exactly; one more is refused.
 

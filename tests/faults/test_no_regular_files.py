@@ -61,7 +61,7 @@ COMMANDS = [["topics"], ["eval"], ["diagnose"], ["train"]]
 @pytest.mark.row(80)
 @pytest.mark.parametrize("kind", [pipe, device, endless, large], ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize(
-    "commands", [pytest.param(2, id="n2"), pytest.param(4, id="n4", marks=pytest.mark.nightly)]
+    "commands", [pytest.param(1, id="n1"), pytest.param(4, id="n4", marks=pytest.mark.nightly)]
 )
 @pytest.mark.parametrize("name", FILES)
 def test_no_command_waits_for_what_is_no_file(name, commands, kind, trained, trials):

@@ -279,7 +279,7 @@ def no_flush(monkeypatch):
 
 
 @pytest.mark.row(7)
-@counts(8, 1)
+@counts(16, 1)
 def test_the_newest_promise_survives_a_power_failure_at_any_moment(
     n, monkeypatch, fast, no_flush, trials
 ):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
+from itertools import product
 
 import pytest
 from faults_runs import (
@@ -106,8 +107,17 @@ def test_another_corpus_is_refused_and_another_time_is_not(change, copied, trial
 
 
 @pytest.mark.row(41)
-@pytest.mark.parametrize("first", [1, 2, 3])
-@pytest.mark.parametrize("second", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        *((1, 3), (3, 1)),
+        *(
+            pytest.param(*case, marks=pytest.mark.nightly)
+            for case in product((1, 2, 3), repeat=2)
+            if case not in ((1, 3), (3, 1))
+        ),
+    ],
+)
 def test_threads_may_change_at_a_start(first, second, whole, tmp_path, trials):
     """State and samples are the same bytes. Red with: a random number keyed by thread."""
     shutil.copy(whole / "corpus.txt", tmp_path)

@@ -35,7 +35,7 @@ def ended_by(run, number, step):
 
 
 @pytest.mark.row(8)
-@counts(2, 40)
+@counts(1, 40)
 @pytest.mark.parametrize("number", STOPS)
 def test_a_signal_at_a_random_step_ends_it_after_that_step(forks, undisturbed, trials, number, n):
     """Count the reaction in iterations: none begins after the one that was running.
@@ -81,7 +81,14 @@ def test_a_signal_from_outside_is_answered_within_an_iteration(forks, trials, nu
 
 
 @pytest.mark.row(8)
-@pytest.mark.parametrize("number", STOPS)
+@pytest.mark.parametrize(
+    "number",
+    # each of them as the test above has it
+    [
+        signal.SIGTERM,
+        *(pytest.param(n, marks=pytest.mark.nightly) for n in STOPS if n != signal.SIGTERM),
+    ],
+)
 def test_the_real_command_ends_with_85(forks, trials, number):
     command = [Path(sys.executable).with_name("sgmc"), *map(str, forks.train("run", *ENDLESS))]
     command += ["--set", "starts=1"]
@@ -111,7 +118,7 @@ def test_a_signal_after_the_end_changes_no_exit_code(forks, trials):
 
 
 @pytest.mark.row(9)
-@counts(3, 50)
+@counts(2, 50)
 def test_a_second_interrupt_while_writing_ends_with_130_and_harms_nothing(
     forks, undisturbed, trials, n
 ):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from trial_counts import counts
 
 from pysgrld.cli import main
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
@@ -84,23 +85,23 @@ def test_text_that_is_not_utf8_stops_with_its_line_or_is_counted(
 
 @pytest.fixture
 def gigabyte(tmp_path):
-    """A pipe that yields ``before``, a gigabyte without a newline, and ``after``."""
+    """A pipe that yields ``before``, so many MiB without a newline, and ``after``."""
     writers = []
 
-    def pour(path: Path, before: bytes, after: bytes) -> None:
+    def pour(path: Path, before: bytes, mib: int, after: bytes) -> None:
         piece = b"aa b" * 2**18
         try:
             with path.open("wb", buffering=0) as pipe:
-                for part in (before, *[piece] * 1024, after):
+                for part in (before, *[piece] * mib, after):
                     view = memoryview(part)
                     while view:
                         view = view[pipe.write(view) :]
         except BrokenPipeError:
             pass  # the reader has seen enough
 
-    def make(name: str, before: bytes, after: bytes) -> Path:
+    def make(name: str, before: bytes, mib: int, after: bytes) -> Path:
         os.mkfifo(tmp_path / name)
-        writers.append(threading.Thread(target=pour, args=(tmp_path / name, before, after)))
+        writers.append(threading.Thread(target=pour, args=(tmp_path / name, before, mib, after)))
         writers[-1].start()
         return tmp_path / name
 
@@ -110,6 +111,7 @@ def gigabyte(tmp_path):
 
 
 @pytest.mark.row(49)
+@counts(160, 1024)
 @pytest.mark.parametrize("policy", ["stop", "skip"])
 @pytest.mark.parametrize(
     ("name", "before", "after"),
@@ -120,10 +122,10 @@ def gigabyte(tmp_path):
     ],
 )
 def test_a_line_of_a_gigabyte_is_bounded_by_max_line(
-    gigabyte, trials, tmp_path, name, before, after, policy
+    gigabyte, trials, tmp_path, name, before, after, policy, n
 ):
-    """Red with: the limit looked at when the line is complete."""
-    path = gigabyte(name, before, after)
+    """By day of 160 MiB. Red with: the limit looked at when the line is complete."""
+    path = gigabyte(name, before, n, after)
     options = CorpusOptions(**ALL, on_bad_document=policy)
     tracemalloc.start()
     try:

@@ -46,7 +46,10 @@ def test_estimators_give_the_bits_that_they_always_gave():
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="its kernels are those of x86-64")
-@pytest.mark.parametrize("processor", PROCESSORS)
+@pytest.mark.parametrize(
+    "processor",
+    [p if p == "SSE" else pytest.param(p, marks=pytest.mark.nightly) for p in PROCESSORS],
+)
 def test_a_run_gives_the_same_bits_on_another_processor(processor, tmp_path):
     """Red with: ``np.dot`` or ``@`` in `pysgrld.core.arithmetic`, or ``np.log`` and ``np.cos``."""
     found = hashes_on(processor, ELSEWHERE, tmp_path)

@@ -34,32 +34,35 @@ def addresses(made: Made) -> list[str]:
 
 
 @pytest.mark.parametrize(
+    # wide pages by day: test_no_view_is_wide_or_endless
+    "width",
+    [pytest.param(1440, marks=pytest.mark.nightly), 400],
+)
+@pytest.mark.parametrize(
     "kind", [pytest.param(k, marks=pytest.mark.nightly) if k in NIGHT else k for k in SMALL]
 )
-def test_every_page_opens_from_a_file_in_silence(opened, kind):
+def test_every_page_opens_from_a_file_in_silence(opened, kind, width):
     """No line on the console, no request, no dialog, no sideways scrolling; no name without data.
 
     "hostile" has all that "plain", "directions" and "chains" have, and "bare" less than "slim".
     """
-    it = opened(kind)
+    it = opened(kind, width)
     names = it.page.locator("nav.pages a").evaluate_all(
         "(links) => links.map((a) => a.dataset.page)"
     )
     some = {"map", "layers", "components", "effects", "time"}
     asked = some & {a.split("/")[0] for a in addresses(it.made)}
     assert asked == set(names) & some
-    for width in (1440, 400):
-        it.page.set_viewport_size({"width": width, "height": 900})
-        for address in addresses(it.made):
-            if address.split("/")[0] in ALIKE.get(kind, ()):
-                continue
-            it.go(address)
-            it.page.evaluate(
-                "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
-            )
-            over = it.page.evaluate("document.documentElement.scrollWidth - innerWidth")
-            assert over <= 0, (address, width)
-            assert len(it.text()) > 60, address
+    for address in addresses(it.made):
+        if address.split("/")[0] in ALIKE.get(kind, ()):
+            continue
+        it.go(address)
+        it.page.evaluate(
+            "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+        )
+        over = it.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert over <= 0, (address, width)
+        assert len(it.text()) > 60, address
     assert it.said == []
 
 
@@ -108,7 +111,7 @@ def test_figures_are_the_report_s(opened):
     assert it.page.locator(".excerpt mark").count() > 5
 
 
-@pytest.mark.parametrize("kind", ["plain", "hundred"])
+@pytest.mark.parametrize("kind", [pytest.param("plain", marks=pytest.mark.nightly), "hundred"])
 def test_names_on_the_map_cover_no_circle(opened, kind):
     it = opened(kind)
     it.go("map")

@@ -271,9 +271,13 @@ def whole_page(path):
 
 
 @pytest.mark.parametrize(
-    "number", [pytest.param(signal.SIGTERM, marks=pytest.mark.nightly), signal.SIGKILL]
+    ("number", "step"),
+    [
+        (signal.SIGKILL, 8),
+        *(pytest.param(n, 2, marks=pytest.mark.nightly) for n in (signal.SIGKILL, signal.SIGTERM)),
+    ],
 )
-def test_a_signal_at_any_moment_leaves_the_old_page_or_the_new_one(tmp_path, number):
+def test_a_signal_at_any_moment_leaves_the_old_page_or_the_new_one(tmp_path, number, step):
     """Red with: files that are deleted before the page that names others is there."""
     path = tmp_path / "page"
 
@@ -301,7 +305,7 @@ def test_a_signal_at_any_moment_leaves_the_old_page_or_the_new_one(tmp_path, num
         assert whole_page(path) == "new"
         names = {p.name for p in path.iterdir()} - {"index.html", ".sgmc-files.jsonl"}
         assert names == {files_of(path).name}
-        moment += 4
+        moment += step
     assert seen == {"old", "new"}
 
 

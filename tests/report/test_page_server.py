@@ -77,7 +77,7 @@ def folder(tmp_path):
 def served(folder):
     lines = []
     with PageServer(folder, None, lines.append) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
         yield Served(server, lines)
         server.shutdown()

@@ -69,7 +69,7 @@ def test_one_step_has_its_mean_and_variance(step, a, g, h):
     assert abs(z_variance(x, variance, mean)) < Z
 
 
-@pytest.mark.parametrize("eta", [0.05, 0.3, 0.7])
+@pytest.mark.parametrize("eta", [0.05, pytest.param(0.3, marks=pytest.mark.nightly), 0.7])
 def test_zero_counts_at_rates_just_above_10_give_small_gammas(step, eta):
     """P(N = 0) is 1 in 22,000: those cells must be c Gamma(eta), and be there at all.
 

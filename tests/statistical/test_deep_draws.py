@@ -202,7 +202,9 @@ def test_theta_is_gamma_given_counts_and_rates(layers):
         shape = theta[j] @ phi[j].T
 
 
-@pytest.mark.parametrize("layers", [(4,), (3, 4), (5, 3, 4)], ids=len)
+@pytest.mark.parametrize(
+    "layers", [(4,), pytest.param((3, 4), marks=pytest.mark.nightly), (5, 3, 4)], ids=len
+)
 @pytest.mark.parametrize(
     "prior",
     [pytest.param(VAGUE, id="vague", marks=pytest.mark.nightly), pytest.param(PRIOR, id="narrow")],
@@ -270,7 +272,9 @@ def test_one_document_has_the_posterior_of_the_enumeration():
     assert above[:, :2].sum(axis=0).tolist() == counts[1].sum(axis=0).tolist()
 
 
-@pytest.mark.parametrize("layers", [(3,), (4, 3), (5, 4, 3)], ids=len)
+@pytest.mark.parametrize(
+    "layers", [(3,), pytest.param((4, 3), marks=pytest.mark.nightly), (5, 4, 3)], ids=len
+)
 def test_expected_counts_are_the_mean_of_sampled_ones_in_every_layer(layers):
     """Red with: 5% more of them in the upper layers."""
     found = {}

@@ -48,7 +48,9 @@ def functions(x, theta, c, r):
     return found
 
 
-@pytest.mark.parametrize("layers", [(3,), (3, 2), (3, 2, 2)], ids=len)
+@pytest.mark.parametrize(
+    "layers", [(3,), pytest.param((3, 2), marks=pytest.mark.nightly), (3, 2, 2)], ids=len
+)
 def test_sweeps_with_topics_fixed_keep_the_joint_law_of_documents(layers):
     """Red with: theta of layer 1 in p's law; theta of the layer above in c's rate, of that below in
     its shape; p / (1 - p) for q; q of the layer above, or none, in theta's rate; tables by the sum

@@ -81,7 +81,8 @@ def errors(found):
     ("sweeps", "how"),
     [
         (6_000, {}),
-        (6_000, {"concentration": "escobar-west"}),
+        # the two tests of Escobar and West below have the law of the concentration
+        pytest.param(6_000, {"concentration": "escobar-west"}, marks=pytest.mark.nightly),
         (3_000, {"swaps": True}),
         pytest.param(21_000, {}, marks=pytest.mark.nightly),
         pytest.param(21_000, {"concentration": "escobar-west"}, marks=pytest.mark.nightly),
@@ -148,8 +149,12 @@ def test_swaps_of_labels_keep_the_law_of_sticks_and_allocations():
     assert np.abs(score).max() < 4, score
 
 
+@pytest.mark.nightly
 def test_weights_twice_are_seen(monkeypatch):
-    """The control: allocations by w_j times the likelihood, where slices have the w_j already."""
+    """The control of test_gibbs_has_the_enumerated_posterior.
+
+    Allocations by w_j times the likelihood, where slices have the w_j already.
+    """
     plain = core.documents_mixture
 
     def twice(*, log_phi, log_weight, indptr, indices, counts, **more):

@@ -75,7 +75,11 @@ def judge(found):
     assert max(map(abs, worst.values())) < Z, worst
 
 
-@pytest.mark.parametrize("form", ["rows", "log"])
+@pytest.mark.parametrize(
+    # logarithms by day: tests/statistical/test_tiny_lda.py
+    "form",
+    ["rows", pytest.param("log", marks=pytest.mark.nightly)],
+)
 def test_blocked_gibbs_keeps_the_joint_distribution(form):
     """Red with: alpha doubled; eta 0.6 for 0.7; topics of tokens not kept; theta from the prior
     2 alpha.

@@ -95,7 +95,11 @@ def test_probabilities_are_exact_for_fixed_counts_whatever_the_step(form, h):
     assert abs(z_mean((phi[3:] < 1e-6).mean(axis=0), rare)) < Z
 
 
-@pytest.mark.parametrize("form", ["rows", "log"])
+@pytest.mark.parametrize(
+    # logarithms by day: test_one_step_is_that_of_a_process_of_rate_kappa
+    "form",
+    ["rows", pytest.param("log", marks=pytest.mark.nightly)],
+)
 def test_totals_are_at_the_prior_s_scale_not_at_that_of_the_counts(form):
     """About .6 of V eta, as an independent simulation has it; with the paper's rate 101.
 

@@ -41,7 +41,7 @@ def test_all_counts_give_the_posterior_of_their_mean():
     assert ks(x, lambda v: special.gammainc(0.5 + 18, v * 10)) < KS
 
 
-@pytest.mark.parametrize("h", [0.05, 1.0])
+@pytest.mark.parametrize("h", [pytest.param(0.05, marks=pytest.mark.nightly), 1.0])
 def test_minibatches_of_counts_widen_the_gamma_by_tanh_of_half_the_step(h):
     """Baker et al. (2018), corollary 3.2.
 
@@ -112,7 +112,7 @@ def test_lognormal_targets_are_met_by_every_step():
         assert ks(x, stats.norm(m, np.sqrt(v)).cdf, above=-np.inf) < KS
 
 
-@pytest.mark.parametrize("h", [0.05, 1.0])
+@pytest.mark.parametrize("h", [pytest.param(0.05, marks=pytest.mark.nightly), 1.0])
 def test_minibatches_widen_the_lognormal_by_tanh_of_half_the_step(h):
     """Red with: the scale N/n left out; tanh(h) for tanh(h/2)."""
     v = 1 / (1 / 0.5 + 5 / 2.0)

@@ -306,7 +306,9 @@ def on_the_circle(beta):
 @pytest.mark.parametrize(
     ("algo", "step", "iterations", "given"),
     [
-        ("gmc-bgibbs", 0.45, 4_000, {"sweeps": 2, "kept_sweeps": 1}),
+        pytest.param(  # as test_visits_and_trajectories_keep_the_joint_law
+            *("gmc-bgibbs", 0.45, 4_000, {"sweeps": 2, "kept_sweeps": 1}), marks=pytest.mark.nightly
+        ),
         pytest.param(  # as gsgnht, whose friction stands still
             *("sggmc", 0.25, 6_500, {"friction": 0.3, "sweeps": 25, "kept_sweeps": 20}),
             marks=pytest.mark.nightly,

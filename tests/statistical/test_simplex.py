@@ -46,11 +46,11 @@ def chains(algo, h, minibatch):
     ("algo", "h", "minibatch", "reference"),
     [
         ("scir", 0.05, 1, 0.132),
-        ("scir", 0.05, 10, 0.091),
-        ("scir", 0.1, 100, 0.053),
+        pytest.param("scir", 0.05, 10, 0.091, marks=pytest.mark.nightly),
+        pytest.param("scir", 0.1, 100, 0.053, marks=pytest.mark.nightly),
         ("scir", 0.5, 500, 0.039),
         ("sgrld", 0.0025, 10, 0.414),
-        ("sgrld", 0.0025, 100, 0.382),
+        pytest.param("sgrld", 0.0025, 100, 0.382, marks=pytest.mark.nightly),
     ],
 )
 def test_distance_to_the_sparse_posterior_is_that_of_an_independent_implementation(

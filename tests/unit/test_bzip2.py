@@ -17,8 +17,9 @@ RANDOM = random.Random(5)
 WORDS = ["".join(RANDOM.choices("etaoinshrdlu", k=RANDOM.randint(2, 9))) for _ in range(3000)]
 TEXT = " ".join(RANDOM.choices(WORDS, k=90_000)).encode()  # 600 kB: seven blocks of level 1
 SIX = bz2.compress(TEXT, 1)
-ANY = pytest.mark.parametrize("threads", [1, 2, 3])
-MORE = pytest.mark.parametrize("threads", [2, 3])
+TWO = pytest.param(2, marks=pytest.mark.nightly)  # as three
+ANY = pytest.mark.parametrize("threads", [1, TWO, 3])
+MORE = pytest.mark.parametrize("threads", [TWO, 3])
 
 
 def pieces(data: bytes, threads: int, size: int | None = None) -> Iterator[bytes]:
@@ -120,7 +121,9 @@ def test_what_follows_is_refused_as_by_one_thread(threads, garbage):
 
 
 @ANY
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(n, marks=pytest.mark.nightly) for n in (2, 3))]
+)
 def test_marks_that_are_none_and_marks_that_are_missed_change_nothing(
     threads, seed, monkeypatch, resumed
 ):

@@ -138,7 +138,7 @@ def test_replicates_follow_where_bounds_are_intervals():
     assert (nothing_kept._stage.complete, nothing_kept._stage.replicates) == (True, 0)
 
 
-@pytest.mark.parametrize("done", [0, 3, REPLICATES])
+@pytest.mark.parametrize("done", [pytest.param(0, marks=pytest.mark.nightly), 3, REPLICATES])
 def test_replicates_resume_with_the_same_bits(done):
     """Red if a replicate depends on the ones before it, or on the process that began the stage."""
     lda = LDA(2, max_iter=30, holdout=10, exact_sweeps=FEWEST, n_jobs=1)

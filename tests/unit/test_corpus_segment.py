@@ -89,7 +89,7 @@ def test_thai_is_words():
         ("german", "Die Häuser der Kinder", ["der", "Haus", "der", "Kind"]),
         pytest.param("finnish", "taloissa", ["talo"], marks=pytest.mark.nightly),  # as german
         pytest.param("russian", "домами людей", ["дом", "человек"], marks=pytest.mark.nightly),
-        ("norwegian", "husene", ["hus"]),
+        pytest.param("norwegian", "husene", ["hus"], marks=pytest.mark.nightly),
     ],
 )
 def test_words_between_blanks_are_in_their_dictionary_form(name, text, words):

@@ -41,7 +41,9 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize(
-    "how", ["pool", "executor", pytest.param("loky", marks=pytest.mark.nightly)]
+    # a pool forks as an executor does
+    "how",
+    ["executor", *(pytest.param(h, marks=pytest.mark.nightly) for h in ("pool", "loky"))],
 )
 def test_a_child_that_was_forked_after_threads_fits_with_the_same_bits(how, tmp_path):
     """Red with: a team of threads asked for in the child, which waits for ever for the parent's."""

@@ -36,7 +36,7 @@ def topics(algo, i):
     if SAMPLERS[algo].geometry == "sphere":
         kind, more = SAM, {"sweeps": 2, "max_iter": 5, "burn_in": 0, "holdout": 0}
         if not SAMPLERS[algo].draws:
-            del more["burn_in"]
+            more = {"sweeps": 2, "max_iter": 2, "holdout": 0}
     model = kind(size, algo=algo, random_state=i, n_jobs=1, **more)
     return model.fit(counts(20, 1000 + 250 * i, i)).components_
 
@@ -80,7 +80,8 @@ def test_mixtures_fitted_in_two_threads_are_those_fitted_one_after_the_other():
 def test_no_module_has_a_scratch_memory_of_its_own():
     """Red with: ``_work = core.Workspace()`` at the end of models/dpmm/slice_sampling.py."""
     for path in Path(pysgrld.__file__).parent.rglob("*.py"):
-        for statement in ast.parse(path.read_text()).body:
+        text = path.read_text()
+        for statement in ast.parse(text).body if "Workspace(" in text else ():
             if not isinstance(statement, ast.ClassDef | ast.FunctionDef):
                 assert "Workspace(" not in ast.unparse(statement), path
 
