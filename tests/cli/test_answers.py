@@ -19,7 +19,7 @@ CHAPTERS = BIBLE.with_name("chapters.bible.csv")
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """A run whose chapters have titles and books, with 20 stored samples."""
+    """A run whose chapters have titles and books, with 40 stored samples."""
     sgmc = Sgmc(tmp_path_factory.mktemp("answers"), (SGMC,))
     options = [
         "-k",
@@ -32,7 +32,8 @@ def run(tmp_path_factory):
         "warm-up=20",
         "--iterations",
         "400",
-        *("--set", "starts=1", "--set", "samples=20"),
+        "--set",
+        "starts=1",
     ]
     sgmc("train", BIBLE, "--metadata", CHAPTERS, "--out", "bible", *options)
     return sgmc
@@ -243,7 +244,6 @@ def test_a_column_that_others_lie_within_is_told_and_counts_by_clusters(tmp_path
     table.write_text("\n".join([f"{books[0]},testament", *rows]) + "\n")
     sgmc = Sgmc(tmp_path, (SGMC,))
     options = ["-k", "8", "--set", "starts=1", "--minibatch", "100", "--iterations", "200"]
-    options += ["--set", "samples=20"]
     sgmc("train", BIBLE, "--metadata", table, "--out", "bible", *options)
     alone = sgmc("topics", "bible", "--by", "testament").stdout
     assert "All documents of a book have the same testament" in " ".join(alone.split())

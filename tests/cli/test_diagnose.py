@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from pysgrld.cli import main
 
-from .conftest import BIBLE, SMALL
+from .conftest import SMALL
 
 pytestmark = pytest.mark.cli
 
@@ -130,9 +130,9 @@ def longer(sgmc, run):
     return sgmc(*shlex.split(command)[1:]).stderr
 
 
-def test_the_command_that_is_advised_goes_on_with_the_run(sgmc):
+def test_the_command_that_is_advised_goes_on_with_the_run(sgmc, quarter):
     """The corpus is gone meanwhile. Red with: a new run; the options or the corpus not the run's own."""
-    corpus = shutil.copy(BIBLE, sgmc.folder)
+    corpus = shutil.copy(quarter, sgmc.folder)
     sgmc("train", corpus, *SMALL, "--seed", "3", "--out", "a run")
     Path(corpus).unlink()
     assert "a run: training resumes from iteration 60" in longer(sgmc, "a run")
@@ -141,9 +141,9 @@ def test_the_command_that_is_advised_goes_on_with_the_run(sgmc):
     assert not (sgmc.folder / "sgmc-runs").exists()
 
 
-def test_the_command_that_is_advised_goes_on_with_all_chains(sgmc):
+def test_the_command_that_is_advised_goes_on_with_all_chains(sgmc, quarter):
     """Red with: a command for one run of a folder of chains."""
-    sgmc.train("--chains", "2", out="both")
+    sgmc.train("--chains", "2", out="both", corpus=quarter)
     said = longer(sgmc, "both")
     for chain in ("both/chain-1", "both/chain-2"):
         assert f"{chain}: training resumes from iteration 60" in said
@@ -154,19 +154,19 @@ def test_training_without_a_corpus_or_a_run_says_what_is_missing(sgmc):
     assert "nothing: is not a run" in sgmc("train", "--resume", "nothing", code=66).stderr
 
 
-def test_runs_without_samples_say_what_to_do(sgmc):
-    sgmc.train("--set", "samples=0")
+def test_runs_without_samples_say_what_to_do(sgmc, quarter):
+    sgmc.train("--set", "samples=0", corpus=quarter)
     assert "train longer, with --set samples above 0" in sgmc("diagnose", "run", code=66).stderr
 
 
-def test_runs_of_other_seeds_and_without_held_out_documents(sgmc):
+def test_runs_of_other_seeds_and_without_held_out_documents(sgmc, quarter):
     for seed in ("1", "2"):
-        sgmc.train("--seed", seed, out=f"seed-{seed}")
+        sgmc.train("--seed", seed, out=f"seed-{seed}", corpus=quarter)
     found = parsed(sgmc("diagnose", "seed-1", "seed-2", "--json"))
     assert found["prediction"] is None
     assert "hold out different documents" in found["notes"][0]
     assert found["topics"][0]["weight_measure"]["rhat"] > 0
-    sgmc.train("--holdout", "0", out="none")
+    sgmc.train("--holdout", "0", out="none", corpus=quarter)
     shown = sgmc("diagnose", "none").stdout
     assert "have no held-out documents" in shown
     assert "     -     " in shown
@@ -201,8 +201,8 @@ def test_layers_of_a_deep_model(sgmc):
         assert sum(t["weight"][1] for t in found["topics"]) == pytest.approx(1)
 
 
-def test_steps_of_sgrld_are_told(sgmc):
-    sgmc.train("--algo", "sgrld")
+def test_steps_of_sgrld_are_told(sgmc, quarter):
+    sgmc.train("--algo", "sgrld", corpus=quarter)
     found = parsed(sgmc("diagnose", "run", "--json"))
     assert len(found["contraction"]) == 8
     assert all(0 < r < 2 for r in found["contraction"])

@@ -200,8 +200,8 @@ def test_the_published_settings_are_a_preset(sgmc):
     sgmc.train("--algo", "gibbs", out="no", base=base, code=2)
 
 
-def test_several_chains(sgmc):
-    sgmc.train("--chains", "2", base=(*MIXTURE, "--iterations", "30"))
+def test_several_chains(sgmc, quarter):
+    sgmc.train("--chains", "2", base=(*MIXTURE, "--iterations", "30"), corpus=quarter)
     one, two = (figures(sgmc, f"run/chain-{i}")["log_predictive"] for i in (1, 2))
     assert one != two
     assert one == pytest.approx(two, rel=0.1)

@@ -83,9 +83,9 @@ def test_seeds_of_no_weight_only_name_topics(sgmc, seeds):
     assert "love" in {topic["label"] for topic in topics(sgmc)}
 
 
-def test_seeded_lazy_runs_stopped_and_on_other_threads(sgmc, seeds):
+def test_seeded_lazy_runs_stopped_and_on_other_threads(sgmc, quarter, seeds):
     how = (*seeds, "--set", "lazy=on", "--set", "warm-up=4")
-    sgmc.train(*how, "--threads", "1", out="whole")
-    sgmc.stop_midway(signal.SIGKILL, *how, "--checkpoint-every", "7")
-    assert "resumes from iteration" in sgmc.train(*how, "--threads", "3").stderr
+    sgmc.train(*how, "--threads", "1", out="whole", corpus=quarter)
+    sgmc.stop_midway(signal.SIGKILL, *how, "--checkpoint-every", "7", corpus=quarter)
+    assert "resumes from iteration" in sgmc.train(*how, "--threads", "3", corpus=quarter).stderr
     assert sgmc.topics_hash() == sgmc.topics_hash("whole")

@@ -88,7 +88,7 @@ def test_a_suspended_chain_is_woken_to_stop(tmp_path, trials, number):
 @pytest.mark.row(75)
 def test_a_suspended_chain_does_not_outlast_the_time_limit(tmp_path, trials):
     """Red with: the time limit left to the chains alone."""
-    for limit in (5, 20, 160):  # on a slow machine the first limits end a run that has only begun
+    for limit in (10, 40, 160):  # on a slow machine the first limits end a run that has only begun
         folder = tmp_path / str(limit)
         folder.mkdir()
         with chains(folder, "--time-limit", f"{limit}s") as (process, pids):
