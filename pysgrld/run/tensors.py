@@ -580,9 +580,9 @@ def violation(
         if array.dtype.kind == "f":  # The array's type must be able to represent the bounds.
             most = float(np.finfo(array.dtype).max)
             low, high = max(low, -most), min(high, most)
-        flat = array.reshape(-1)
-        for start in range(0, flat.size, PIECE):
-            piece = flat[start : start + PIECE]
+        flat, step = array.reshape(-1), max(1, PIECE // 8 // array.itemsize)
+        for start in range(0, flat.size, step):
+            piece = flat[start : start + step]
             good = (piece >= low) & (piece <= high)  # For NaN, both comparisons are False.
             if not good.all():
                 index = np.unravel_index(start + int(good.argmin()), array.shape)
