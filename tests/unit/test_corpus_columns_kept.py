@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from listeners import Lines
@@ -279,3 +280,21 @@ def test_parquet_keeps_plain_columns(read, tmp_path):
     table = {"text": ["mice sleep", "birds"], "party": ["a", "b"], "tags": [["x"], []]}
     parquet.write_table(pyarrow.table(table | {"picture": [b"1", b"2"]}), tmp_path / "x.parquet")
     assert read(tmp_path / "x.parquet")[0] == {"party": ["a", "b"]}
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_thousands_of_columns_take_seconds(read, tmp_path, form):
+    """Red with: a search among all names for each name."""
+    names, path = ["text", *(f"c{i}" for i in range(12_000))], tmp_path / f"x.{form}"
+    if form == "csv":
+        path.write_text(
+            f"{','.join(names)}\n" + ("mice sleep" + ",1" * (len(names) - 1) + "\n") * 3
+        )
+    else:
+        pyarrow = pytest.importorskip("pyarrow")
+        parquet = pytest.importorskip("pyarrow.parquet")
+        columns = [pyarrow.array(["mice sleep"] * 3), *[pyarrow.array([1] * 3)] * (len(names) - 1)]
+        parquet.write_table(pyarrow.table(columns, names=names), path)
+    begin = time.process_time()
+    read(path)
+    assert time.process_time() - begin < 8

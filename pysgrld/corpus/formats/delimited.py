@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import count, islice
 
@@ -68,17 +69,19 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
                 source.label,
                 lines.header,
             )
-    kept = [n for n in fields.among(names) if names.count(n) == 1 or not fields.is_optional(n)]
+    counts = Counter(names)
+    positions = {name: i for i, name in reversed([*enumerate(names)])}
+    kept = [n for n in fields.among(names) if counts[n] == 1 or not fields.is_optional(n)]
     for name in kept:
-        if names.count(name) > 1:
+        if counts[name] > 1:
             raise CorpusError(
                 f"the header has more than one field {name[:40]!r}; rename one",
                 source.label,
                 lines.header,
             )
-    places = {name: names.index(name) for name in kept}
-    places |= {n: names.index(same[0]) for n, same in called_otherwise(fields, names).items()}
-    columns = [names.index(name) for name in fields.text or ()]
+    places = {name: positions[name] for name in kept}
+    places |= {n: positions[same[0]] for n, same in called_otherwise(fields, names).items()}
+    columns = [positions[name] for name in fields.text or ()]
     alone = columns[0] if len(columns) == 1 else None
     lines.fields = len(names)
     batch = Batch(source.label, context, typed=False)

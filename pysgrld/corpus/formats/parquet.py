@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import struct
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain, islice
@@ -82,7 +83,8 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
     ):
         first = table.iter_batches(batch_size=SAMPLED, columns=names, use_threads=False)
         context, columns = _columns(schema, first, source, context)
-        size = sum(c.total_uncompressed_size for c in chunks if c.path_in_schema in columns)
+        selected = {*columns}
+        size = sum(c.total_uncompressed_size for c in chunks if c.path_in_schema in selected)
         if limit is not None and size > limit:
             raise CorpusError(
                 f"the selected columns unpack to {size} bytes, more than --set max-input={limit}; if "
@@ -245,7 +247,8 @@ def _nested_names(fields: Iterable[Any], above: str = "") -> list[str]:
 
 def _path_of(schema: Any, name: str) -> list[str]:
     """Split the path of a nested field, such as data.body, into names, but not a column name."""
-    return [name] if name in schema.names else name.split(".")
+    # `schema.names` would copy all names.
+    return [name] if schema.get_all_field_indices(name) else name.split(".")
 
 
 def _type_of(schema: Any, name: str) -> Any:
@@ -341,14 +344,12 @@ def _others(schema: Any, fields: WantedFields, label: str) -> list[str]:
     """Return the requested columns other than the text; raise an error for a nested type."""
     import pyarrow.types as kind
 
-    names = []
+    names, counts = [], Counter(schema.names)
     paths = [name for name in _nested_names(schema) if name in fields.columns]
     for name in [*fields.among(schema.names), *paths]:
-        if fields.is_optional(name) and (
-            schema.names.count(name) > 1 or not _is_short(_type_of(schema, name))
-        ):
+        if fields.is_optional(name) and (counts[name] > 1 or not _is_short(_type_of(schema, name))):
             continue
-        if schema.names.count(name) > 1:
+        if counts[name] > 1:
             raise CorpusError(
                 f"the table has more than one column {name[:40]!r}; rename one", label
             )
