@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 import safetensors.numpy
 
 from pysgrld.run.files import digest_of, write_new
-from pysgrld.run.tensors import encode, load, view
+from pysgrld.run.tensors import encode, load, view, violation
+from pysgrld.types import Condition, Invariant
 
 ARRAYS = {
     "g": np.arange(96, dtype=np.float32).reshape(6, 16),
@@ -95,3 +97,14 @@ def test_all_arrays_of_a_file_are_mapped(tmp_path: Path) -> None:
     assert set(found) == set(ARRAYS)
     for name, array in ARRAYS.items():
         assert np.array_equal(found[name], array)
+
+
+def test_a_check_of_values_takes_little_memory():
+    """Red with: comparisons of 8 million values at a time (24 MB)."""
+    array = np.zeros(1 << 23, np.int32)
+    tracemalloc.start()
+    try:
+        assert violation("z", array, {"z": Invariant(Condition.INDEX)}) is None
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    finally:
+        tracemalloc.stop()
