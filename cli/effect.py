@@ -309,7 +309,7 @@ def _show(
     )
     several = len(effects.compared) > len(effects.tests)
     of_factor = (
-        " p: p-value of the test that all values have the same share; *: shares differ."
+        " p: p-value of the test that the share is equal for all values; *: the shares differ."
         if several
         else ""
     )

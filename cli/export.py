@@ -48,7 +48,7 @@ See docs/exports.md for what each file holds, and how gensim, scikit-learn and o
 @plain("-o/--out", "RUN/export-FORMAT", "output folder", parse=str, metavar="DIR")
 @plain(
     "--draw",
-    "arviz: all; mallet: last; else mean",
+    "arviz: all; mallet: last; other formats: mean",
     "mean of all posterior samples; last: the current topics; all: every stored sample",
     parse=choice("mean", "last", "all"),
     metavar="mean|last|all",

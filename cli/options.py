@@ -294,7 +294,7 @@ options_of_reading = options_of(_READING)
 
 
 def reading_of(values: Mapping[str, Any], *further: str) -> dict[str, Any]:
-    """Return the user's values of reading options and of the options in `further`, by name."""
+    """Return the given values of options for reading a corpus, and of options in `further`."""
     return {name: v for name, v in given(values).items() if name in (*READING, *further)}
 
 

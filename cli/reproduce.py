@@ -52,7 +52,13 @@ Examples:
 )
 @flag("--force", "replace the results in that folder")
 @flag("--no-pictures", "write only CSV files (matplotlib is not needed)")
-@plain("--rows", "all", "rows of the table, by name or pattern", parse=patterns, metavar="NAME,...")
+@plain(
+    "--rows",
+    "all",
+    "rows of the result table to compute, by name or pattern",
+    parse=patterns,
+    metavar="NAME,...",
+)
 @plain(
     "--seeds",
     "1",

@@ -169,7 +169,9 @@ Examples:
     metavar="N",
 )
 @plain("--setup", "none", "file with lines to run before the command", parse=str, metavar="FILE")
-@plain("-o/--out", "standard output", "output file of the script", parse=str, metavar="FILE")
+@plain(
+    "-o/--out", "standard output", "file to which the script is written", parse=str, metavar="FILE"
+)
 @flag("--force", "replace an existing file")
 def command(
     command_line: tuple[str, ...],

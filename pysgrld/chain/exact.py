@@ -398,7 +398,7 @@ class ExactStage:
         return {name: a for name, a in self.arrays().items() if name.startswith(prefixes)}
 
     def restore(self, arrays: Mapping[str, Array], sweeps: int = 0) -> None:
-        """Restore the refinement from a checkpoint, and continue it or plan more sweeps.
+        """Restore the chains from a checkpoint; increase the number of sweeps if requested.
 
         Parameters
         ----------

@@ -92,7 +92,7 @@ class Chain(ABC):
     def start_from_topics(
         self, topics: Floats, tokens: Doubles, start_variance: Doubles | None = None
     ) -> None:
-        """Start from another chain's topics; that chain's words begin this chain's vocabulary.
+        """Start from the topics of another chain, whose words come first in the vocabulary.
 
         Parameters
         ----------

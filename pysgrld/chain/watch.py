@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 #: Seconds of waiting after which a process reports once that it is waiting.
 SAY = 60.0
-#: Seconds between two checks of the waiting time.
+#: Seconds between two checks of how long a process has waited for others.
 LOOK = 1.0
 #: Exit code of a process that gave up waiting for others.
 GIVEN_UP = 70

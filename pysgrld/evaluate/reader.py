@@ -240,7 +240,7 @@ class Readers(NamedTuple):
     make: Callable[[Documents, Int64s, int], Reader]
 
 
-# ---- draws that several readers use
+# ---- random draws for several readers
 
 
 def draw_proportions(

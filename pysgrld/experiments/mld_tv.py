@@ -292,7 +292,7 @@ def draw(
     *,
     quick: bool,
 ) -> Path:
-    """Draw distance over iterations for the three best step sizes of each sampler."""
+    """Plot the distance to the target over iterations, for each sampler's three best step sizes."""
     from matplotlib.ticker import FuncFormatter
 
     figure = new_figure(15, 4.9)

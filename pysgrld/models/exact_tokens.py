@@ -29,7 +29,7 @@ from pysgrld.types import Array, Block, Doubles, Int32s, Int64s, Key, Minibatch
 WORDS, DOCUMENTS = 10, 100
 #: Maximum number of values in the topic rows that are read together.
 _CELLS = 2**22
-#: Bit of a random key's iteration number at which the number of the chain begins.
+#: In the iteration number of a random key, bits from this one on hold the number of the chain.
 _NUMBER = 56
 
 

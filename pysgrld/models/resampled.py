@@ -123,7 +123,7 @@ class WeightedDocuments(TokenTopics):
 
 
 class Replicate(BlockChain):
-    """A chain on resampled documents, which continues a chain of the Gibbs refinement.
+    """Chain that continues a chain of the Gibbs refinement on resampled documents.
 
     Parameters
     ----------

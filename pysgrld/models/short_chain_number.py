@@ -20,7 +20,8 @@ FEWEST = 2
 #: training. The refinement has four chains of 400 sweeps and takes 2.5 visits per token and sweep,
 #: together 4000. Training, scores, stored draws and replicates take half of this time, 2000.
 PART_OF_RUN, RUN_VISITS = 0.1, 6000
-#: Time to update and average one element of a short chain's topic matrix, in token visits.
+#: Time to update and average one element of a short chain's topic matrix, divided by the time to
+#: sample one token.
 CELL = 0.4
 #: Number of warm-up iterations of a short chain if training has no warm-up.
 _WARM_UP = 50

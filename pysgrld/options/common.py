@@ -159,7 +159,7 @@ SHARED: dict[str, Option] = {
     "metadata": Option(str, "none",
                        "table with ids, titles and columns (CSV, TSV, JSON lines, Parquet): one "
                        "row per document, or matched by --id-field", "Corpus", True, "FILE"),
-    "missing": Option(str, "none", "further values that mean \"missing\", like NA: 99,unknown",
+    "missing": Option(str, "none", "further values that mean \"missing\", e.g. 99,unknown",
                       "Corpus", True, "VALUE,..."),
     "date-format": Option(str, "detected",
                           "notation of dates in columns, e.g. %d/%m/%Y", "Corpus", True, "FORMAT"),

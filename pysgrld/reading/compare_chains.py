@@ -303,7 +303,7 @@ def _compare(
     tell: Callable[[int, int], None],
     visit: Visit | None,
 ) -> Diagnosis:
-    """Compare the samples that `_in_common` has chosen; ``layer_index`` counts from 0."""
+    """Compare chains by the samples of their common iterations, for layer ``layer_index``."""
     first = chains[0]
     fitted, notes = first.fitted, []
     is_scored = is_folder(first.path / "holdout")

@@ -22,7 +22,7 @@ LEAST = 2.5
 
 
 class Spread(NamedTuple):
-    """Spread of the samples used for intervals, compared with the spread of the posterior.
+    """Spread of posterior samples, compared with the spread of the exact posterior.
 
     Attributes
     ----------

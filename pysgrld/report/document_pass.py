@@ -98,7 +98,7 @@ def looked_at(corpus: Corpus) -> Int64s:
 
 
 def on_map(corpus: Corpus, topics: int) -> Int64s:
-    """Return the positions of the documents on the map: all, or evenly spaced documents."""
+    """Return the rows of the documents that the map shows: all, or an evenly spaced sample."""
     most = DOCUMENTS * max(1, min(MAPPED, _MAPPED_CELLS // topics) // DOCUMENTS)
     return evenly_spaced(PositionsExcept(corpus.documents, np.zeros(0, np.int64)), most)
 

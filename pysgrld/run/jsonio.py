@@ -209,7 +209,9 @@ def read_lines(path: Path, last: int | None = None) -> list[dict[str, Any]]:
                     if len(line) < LONGEST:
                         break
                     raise OSError(
-                        errno.EFBIG, "a line is longer than the lines that sgmc writes", where
+                        errno.EFBIG,
+                        "a line is longer than any line that sgmc writes; the file is damaged",
+                        where,
                     )
                 if line == b"\n":
                     continue

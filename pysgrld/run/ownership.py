@@ -340,7 +340,7 @@ def read_file_list(folder: Path) -> FileList | None:
     OSError
         If the folder cannot be looked up.
     """
-    # If sgmc did not write the file with the name of the list, the folder has no list.
+    # A file with the name of a list of files may be foreign; then the folder has no list.
     with contextlib.suppress(OutputError):
         files = FileList(folder)
         if files.exists or folder.resolve() in _claimed:

@@ -74,7 +74,7 @@ class StoredParts:
         return sum(newest.values())
 
     def read(self) -> dict[int, Part]:
-        """Return each part's newest undamaged state, by part number; warn about damaged files."""
+        """Return the newest undamaged state of each stored part; warn about damaged files."""
         parts: dict[int, Part] = {}
         for (number, step), path in reversed(self._files().items()):
             if number in parts:
@@ -126,7 +126,7 @@ class StoredParts:
             replace_file(self.folder / _CHOICE, [data], _POINT)
 
     def chosen(self) -> list[int] | None:
-        """Return the numbers of the stored parts that the run uses, or None if not yet chosen."""
+        """Return the numbers of the parts that the run has chosen, or None before the choice."""
         try:
             value = jsonio.parse_sealed(read_small(self.folder / _CHOICE), self.folder / _CHOICE)
         except (OSError, ValueError):

@@ -206,7 +206,7 @@ class BlockState(ABC, Generic[S]):
 
     @classmethod
     def form(cls, block: Block) -> type[BlockState[Any]]:
-        """Return the class of a block's state, which may depend on the block's settings."""
+        """Return the class that stores the state of a parameter block with these settings."""
         del block
         return cls
 

@@ -203,7 +203,7 @@ class Training:
         done = budget_was_used and keeper.step == first_step
         # An earlier process may have been killed before it wrote the last line of metrics.
         if not done or keeper.measured != keeper.step:
-            # After a stop in Gibbs refinement, the measurement is skipped, because it takes long.
+            # After a stop in Gibbs refinement, the score is not computed, because that takes long.
             if not (stopped and self.stage):
                 keeper.measure()
             self._save(last=True, finished=not stopped)

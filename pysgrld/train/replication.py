@@ -155,7 +155,7 @@ def train_replicate(
     iterations: int,
     first: FirstTopics | None = None,
 ) -> Draw:
-    """Train a chain on resampled documents, and return the mean of its topics over the samples.
+    """Train a chain on resampled documents, and return the posterior mean of its topics.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ from pysgrld.options.priors import STARTS
 from pysgrld.train.due import Every, first_checkpoint_seconds
 from pysgrld.types import Array, Doubles, Floats
 
-#: Number of iterations from one averaged sample of a short chain to the next.
+#: The mean of a short chain is over the samples of every `_BETWEEN`-th iteration.
 _BETWEEN = 5
 #: First seed of short chains, which is greater than the seed of any run.
 _OTHERS = 2**63

@@ -166,7 +166,7 @@ def _of_number(number: float) -> int | None:
 
 
 def _split(text: bytes) -> tuple[str, re.Match[str] | None]:
-    """Split a text into a date and the match of its time of day, which may be at any position."""
+    """Separate the time of day from the rest of a date; return the rest and the time's match."""
     whole = text.decode(errors="replace")
     clock = _CLOCK.search(whole)
     if clock is None:

@@ -63,8 +63,7 @@ _COMMA = re.compile(rb"[-+]?(?:[0-9]{1,3}(?:[. ][0-9]{3})+|[0-9]+)(?:,[0-9]+)?")
 
 #: Bits for notations of numbers: plain, with separators of thousands, with a decimal comma.
 _PLAIN, _THOUSANDS, _DECIMAL_COMMA = 1, 2, 4
-#: The bit for percentages in a notation of numbers is the bit of this notation, shifted to the left
-#: by this number of positions.
+#: Percentages have bits, too: the bit of the notation of the number, shifted left by `_PERCENT`.
 _PERCENT = 3
 _ISO, _YEAR_FIRST, _DAY_FIRST, _MONTH_FIRST, _NAMED, _FORMAT = (1 << i for i in range(6, 12))
 #: Bits for three properties of a value: it is a whole number; it is a code; it is a date that
@@ -234,7 +233,7 @@ class _Tally(Tally):  # type: ignore[misc]
         return _quoted(others)
 
     def example(self, bit: int, without: int) -> str:
-        """Return a value that fits notation ``bit`` but not notation ``without``, or ""."""
+        """Return a value that can be read by notation ``bit`` and not by ``without``, or ""."""
         for bits, examples in self.examples.items():
             if bits & bit and not bits & without:
                 return str(next(iter(examples)).decode(errors="replace")[:40])

@@ -92,7 +92,7 @@ class MixtureFitted(Fitted):
         return {"phi": (components, self.record.words), "w": (1, components + 1)}
 
     def sample_to_draw(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Convert a stored sample to a draw with components over the given words, by default all."""
+        """Convert a stored sample to a draw; restrict the components to ``words`` if given."""
         phi = sample["phi"] if words is None else sample["phi"][:, words]
         return {"phi": phi.T, "w": sample["w"][0]}
 

@@ -41,8 +41,8 @@ CHUNK = 16
 #: Numbers of the streams of log-gamma variates in an iteration: for sticks, components, the
 #: concentration c, the Beta variate in the draw of c, and new components.
 _STICKS, _COMPONENTS, _CONCENTRATION, _BETA, _FRESH = 1, 2, 3, 4, 8
-#: Entity (part of the random key) of the uniform that chooses between the two gamma distributions
-#: of c.
+#: The concentration c has a mixture of two gamma distributions. The random key of the uniform that
+#: chooses between them has this entity.
 _CHOICE = 1 << 40
 #: `_SWAPS`: first entity of the uniforms for label swaps. `_UNIFORMS`: number of these uniforms for
 #: each component.

@@ -207,7 +207,7 @@ class DynamicModel(Model["DynamicOptions"]):
     def exact_chains(
         self, options: DynamicOptions, chain: Chain, run_on: RunOn, *, start: bool
     ) -> tuple[ExactChain, ...]:
-        """Return the chains of the Gibbs refinement, which continue from a trained chain."""
+        """Return the chains of the Gibbs refinement; they continue the trained chain."""
         from pysgrld.chain.blocks import BlockChain
         from pysgrld.models.dtm.exact import ExactDynamic
         from pysgrld.models.exact_tokens import start_refinement_chains

@@ -93,7 +93,7 @@ class MeanFieldReader(Reader):
 
         They are gamma_dk / sum_j gamma_dj.
         """
-        # The arguments are unused: every fit is the same, and the model has one layer.
+        # Nothing is drawn here, and the model has one layer, so these arguments are unused.
         del key, how, layer
         theta: Doubles = self._theta(parts)[:, : self.fitting.topics].astype(np.float64)
         theta /= theta.sum(axis=1, keepdims=True)

@@ -38,7 +38,7 @@ STEP = (0.6, 30.0, 0.7)
 _GROUP = "Directions (--model sam)"
 #: Options for variational Bayes in presets, with enough steps for documents to converge.
 _FITTED = {"sweeps": 100, "kept-sweeps": 1}
-_WHOLE = "held-out documents are scored as a whole"
+_WHOLE = "each held-out document is scored whole"
 _STORED = "word weights depend on the whole corpus, so the corpus must be stored"
 
 

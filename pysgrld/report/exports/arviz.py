@@ -98,7 +98,7 @@ def files(results: Results, request: ExportRequest) -> list[str]:
         who = "the run has no posterior samples yet"
         if len(chains) > 1:
             who = "the chains have no posterior samples of the same iteration yet"
-        raise MissingInputError(f"{first.path}: {who}; train longer, with --set samples above 0")
+        raise MissingInputError(f"{first.path}: {who}; train longer with --set samples=200")
     return [FILE]
 
 

@@ -27,7 +27,7 @@ _NAME, _SHORT_NAME, _NAMES = 80, 30, 4_000_000
 _TOGETHER = 4096
 #: A document without draws gets its interval from documents with draws in the same class. A class
 #: has documents of similar length (from a power of 2 to the next) and similar share of the main
-#: topic. This is the number of equal parts into which shares from 0 to 1 are divided.
+#: topic. `_ALIKE` is the number of equal intervals into which shares from 0 to 1 are divided.
 _ALIKE = 16
 #: The map shows the name of a topic if at least this number of documents are mainly about the
 #: topic.
@@ -236,7 +236,7 @@ class CorpusAtAGlance(Section):
         return {"dots": main["dots"] | {"rows": self.run.map_rows.tolist(), "points": points}}
 
     def definitions(self) -> list[Definition]:
-        """Define the map of documents."""
+        """Return the glossary entry for the map of documents."""
         if self._layout is None:
             return []
         surely = (

@@ -43,7 +43,7 @@ _LABEL, _TITLE = 40, 20
 
 
 class GroupShares(Section):
-    """Section on topic shares for each value of a column, and in bins of the corpus or a column."""
+    """Section on topic shares by value of a column, and along the corpus or a numeric column."""
 
     def __init__(self, run: ReportedRun) -> None:
         super().__init__(run)
