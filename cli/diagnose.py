@@ -256,8 +256,8 @@ def _compare_halves(name: str | None, *, quiet: bool, json: bool, threads: int |
         + fill(
             f"{compared.pairs} of {compared.topics} topics are in both halves (at least {AGREE} "
             f"of {WORDS} top words in common); the other topics are not compared. About 0.90 of "
-            "the intervals should contain 0; this fraction is uncertain if the number of "
-            "differences is small."
+            "the intervals of differences between the halves should contain 0. The fraction is "
+            "uncertain if there are few differences."
         )
     )
 

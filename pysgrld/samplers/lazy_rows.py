@@ -150,7 +150,7 @@ class LazyRows(Rows):
         if not (self.last <= self.now).all():
             name = f"{self.block.name}.last"
             raise CheckpointError(
-                f"array '{name}' of the checkpoint has values above '{self.block.name}.now'"
+                f"array '{name}' of the checkpoint has iteration numbers above that of the checkpoint"
             )
 
     def _outdated_rows(self) -> Int32s:

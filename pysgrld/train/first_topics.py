@@ -111,7 +111,7 @@ def first_topics(
             else "training begins with random topics"
         )
         note(
-            f"short chains have used {100 * PART_OF_LIMIT:.0f} % of the time limit: {begins} "
-            f"(for the same start on any machine, give --set starts={max(1, len(used))})"
+            f"short chains have used {100 * PART_OF_LIMIT:.0f} % of the time limit, so {begins}; "
+            f"--set starts={max(1, len(used))} gives the same first topics on any machine"
         )
     return topics
