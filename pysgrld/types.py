@@ -307,7 +307,7 @@ def noise_inflation(h: float, documents: int, minibatch: int) -> float:
 
 
 #: `GIVEN_COUNTS`: approximate variance of the topics given the counts, divided by their posterior
-#: variance. `QUIET`: noise inflation up to which the variance of samples is about the posterior
+#: variance. `QUIET`: if `noise_inflation` is at most this number, samples have about the posterior
 #: variance (docs/choosing-a-sampler.md, "What the draws are of").
 GIVEN_COUNTS, QUIET = 2 / 3, 1.5
 

@@ -39,7 +39,8 @@ from pysgrld.types import Doubles, Key
 
 SHAPES = (0.05, 0.1, 0.5, 1.0, 5.0)
 STEPS, QUICK_STEPS = (0.32, 0.08, 0.02, 0.005, 0.00125), (0.32, 0.16)
-#: Share of the prior in the shape parameter, in runs with minibatches.
+#: In runs with minibatches: fraction of a shape parameter that is due to the prior. The rest is due
+#: to observations.
 PRIOR = 0.1
 #: In runs with minibatches: number of categories, number of all observations, and number of
 #: observations in a minibatch.

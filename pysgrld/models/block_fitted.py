@@ -43,11 +43,11 @@ class BlockFitted(Fitted):
     def __init__(self, record: Record, threads: int, blocks: tuple[Block, ...]) -> None:
         super().__init__(record, threads)
         self.blocks = blocks
-        #: For each block that is a learned prior: its name, and the name of the block with this
-        #: prior.
+        #: Name of the block of each learned prior, with the name of the block that has this prior.
         self.priors = {b.name: blocks[0].name for b in blocks if b.name == ETA_BLOCK}
-        # Mirrored Langevin (not relative) adds noise of the same size to all words, so it changes the
-        # probabilities of a topic's unused words slowly.
+        # Mirrored Langevin steps, which are not relative, add noise of the same size to the log
+        # weights of all words. The probabilities of words that a topic does not use therefore
+        # change slowly.
         self.slow_tails = not self.sampler.relative
         self.layers = tuple(b.shape[1] for b in blocks if b.geometry == self.sampler.geometry)
         self.depth = len(self.layers)
@@ -203,7 +203,7 @@ class BlockFitted(Fitted):
 
     def topics_over_words(self, draw: Draw, layer: int) -> Floats:
         """Return the topics over words, (V, Kp) float32."""
-        del layer  # The argument is unused, because the model has one layer.
+        del layer  # Unused, because the model has one layer.
         return draw[self.blocks[0].name]
 
     # ---- priors

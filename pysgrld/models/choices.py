@@ -175,5 +175,5 @@ class Choices:
         return Choices({n: v for n, v in self.values.items() if n == "algo" or preset.get(n) != v})
 
 
-#: Facts of an arbitrary corpus, for checks that do not depend on the corpus.
+#: Placeholder sizes of a corpus, for checks of options that do not depend on the corpus.
 _ANY_CORPUS = Facts(1, 1, 1, 0, lambda *_: 1)

@@ -29,7 +29,8 @@ from pysgrld.types import Array, Block, Doubles, Int32s, Int64s, Key, Minibatch
 WORDS, DOCUMENTS = 10, 100
 #: Maximum number of values in the topic rows that are read together.
 _CELLS = 2**22
-#: In the iteration number of a random key, bits from this one on hold the number of the chain.
+#: The iteration number in a random key has the number of the sweep in the bits below this position,
+#: and the number of the chain in the other bits.
 _NUMBER = 56
 
 

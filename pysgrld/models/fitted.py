@@ -37,7 +37,8 @@ from pysgrld.types import (
     noise_inflation,
 )
 
-#: Function that returns documents and their ids, or None if they are missing; it may read files.
+#: Function that returns documents and their ids, and that may read files. It returns None if the
+#: documents are missing.
 SomeDocuments = Callable[[], tuple[Documents, Int64s] | None]
 #: Stored samples, as pairs of the iteration and a mapping of names to matrices.
 Samples = Iterable[tuple[int, Mapping[str, Array]]]
@@ -491,8 +492,8 @@ class Fitted(ABC):
         record = self.record
         whole = self.sampler.whole_corpus or self.exact is not None
         if whole or record.options.keep_documents is not None:
-            # Minibatches add no noise: an iteration uses all documents, and documents keep their
-            # topics.
+            # There is no noise of minibatches: an iteration uses all documents, and documents keep
+            # their topics from one iteration to the next.
             return 1.0
         h = self.step_size(step) * self.rate
         return noise_inflation(h, record.documents, record.options.minibatch)

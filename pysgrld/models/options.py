@@ -71,7 +71,7 @@ def _ordered_options() -> dict[str, Option]:
     """Return all options in the order of the help: options of models, then options of training."""
     options = _kind()
     shared = dict(SHARED)
-    for name, option in SHARED.items():  # The help also shows the defaults of models.
+    for name, option in SHARED.items():  # Show the defaults of models in the help.
         other_defaults = [f"{m.name}: {m.shows[name]}" for m in all_models() if name in m.shows]
         shared[name] = option._replace(shown="; ".join([option.shown, *other_defaults]))
     # This option is the first in the help, because most users set no other option.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pysgrld.models.fitted import Fitted
     from pysgrld.types import Documents, Int64s
 
-#: Type of a model's class of resolved options.
+#: Type variable for a model's class of options, a subclass of `Resolved`.
 R = TypeVar("R", bound=Resolved)
 
 #: Published settings of a paper, by option name; they are used as defaults. The key "algos" has

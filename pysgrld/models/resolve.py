@@ -92,7 +92,7 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
             minibatch=minibatch,
             topics=k,
             eta=lowest_eta(value["eta"]),
-            warm_up=0,  # The warm-up is computed later.
+            warm_up=0,  # The warm-up is not known yet.
             minibatch_words=lambda: facts.minibatch_words(minibatch, value["seed"]),
         )
 
@@ -121,8 +121,8 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
         usual = usual._replace(warm_up=value["warm-up"])
         value["step-size"] = sampler.default_step(usual, settings)
     if value["sample-every"] in (None, "auto"):
-        # If documents are scored whole, leave out the elements of the topic matrix: updating an
-        # element in an iteration costs much more than adding it to a sample.
+        # If documents are scored whole, compare only the times to sample tokens. An element of the
+        # topic matrix takes much more time in an iteration of training than in a sample.
         cells = 0 if model.score.whole else k * facts.rows
         tokens = facts.tokens * value["minibatch"] / d
         # If rows are lazy, a step updates only the words of its minibatch.
@@ -201,8 +201,8 @@ class UnitTimes(NamedTuple):
         return VISIT + self.topic * topics
 
 
-#: `TRAINING`: times for a token and for an element of the topic matrix in an iteration of training.
-#: `SAMPLE`: these times for a posterior sample, whose elements are averaged and written.
+#: `TRAINING`: times in an iteration of training. `SAMPLE`: times for a posterior sample, whose
+#: elements are averaged and written.
 TRAINING, SAMPLE = UnitTimes(0.05, 2.5), UnitTimes(0.07, 9.0)
 
 

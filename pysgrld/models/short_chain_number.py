@@ -15,10 +15,10 @@ from pysgrld.options.priors import STARTS, lowest_eta
 MOST_TOKENS, MOST_CELLS, MOST_CLUSTERED = 2_000_000, 1_000_000, 4096
 #: Minimum number of short chains for which clusters of topics are better than random topics.
 FEWEST = 2
-#: Maximum time of short chains, as a fraction of an expected run. `RUN_VISITS` is the expected time
-#: of a run in token visits per training token; a token visit is the sampling of one token in
-#: training. The refinement has four chains of 400 sweeps and takes 2.5 visits per token and sweep,
-#: together 4000. Training, scores, stored draws and replicates take half of this time, 2000.
+#: `PART_OF_RUN`: maximum time of all short chains together, as a fraction of the time of a run.
+#: `RUN_VISITS`: expected time of a run per training token, in units of the time to sample one
+#: token. The Gibbs refinement takes 4000: four chains of 400 sweeps, at 2.5 per sweep. Training,
+#: scores, stored draws and replicates take 2000.
 PART_OF_RUN, RUN_VISITS = 0.1, 6000
 #: Time to update and average one element of a short chain's topic matrix, divided by the time to
 #: sample one token.

@@ -139,7 +139,8 @@ class WordScorer:
         self._tokens = 1 if totals is None else max(1, int(totals.occurrences.sum()))
         self._total = np.zeros(len(phi))
         if order.name != "probable":
-            # Summing copies of topics gives the same sum for row-major and column-major phi.
+            # Add up contiguous copies of topics, so that row-major and column-major phi give the
+            # same bits.
             for words in _blocks(phi):
                 for part in iterate_topics(phi[words], k):
                     self._total[words] += part.sum(axis=0)

@@ -281,4 +281,4 @@ def format_value(name: str, value: Any) -> Any:
     try:
         return spell(value)
     except (AttributeError, LookupError, TypeError, UsageError, ValueError):
-        return value  # Show the stored list if it is damaged.
+        return value  # The value is damaged, so show it as it is.

@@ -81,7 +81,7 @@ class Option(NamedTuple):
             return True
         texts = [",".join(map(repr, numbers))]
         if len(numbers) == 1:
-            texts.append(f"{numbers[0]:.9f}s")  # The number may be a duration in seconds.
+            texts.append(f"{numbers[0]:.9f}s")  # Options of durations require a unit.
         for text in texts:
             with suppress(UsageError):
                 self.parse(text)

@@ -37,8 +37,8 @@ from pysgrld.types import Array, Doubles, Floats, Int64s, Key
 
 #: Number of top words of each topic. R-hat is computed for the probabilities of these words.
 TOP = 10
-#: Topics are averaged over each half of the samples. A topic of the first half has moved if it
-#: overlaps another row of the second half more than the same row, by at least this number.
+#: A topic has moved if its mean over the first half of the samples overlaps another topic's mean
+#: over the second half more than the same topic's mean, by at least this number.
 MOVED = 0.1
 #: Remark if only top-word samples are compared, because the chains have too few full samples from
 #: the same iterations.
@@ -48,8 +48,8 @@ _FEW_FULL = (
 )
 #: Options that may differ between chains that are compared.
 _OTHERS = frozenset({"seed", "chain-id"})
-#: Options that may differ if all chains use their default values. The seed may change these
-#: defaults (by held-out documents and first minibatch), but not the sampled distribution.
+#: Options whose default values may depend on the seed, because the held-out documents and the first
+#: minibatch do. Chains that all use default values sample the same distribution.
 _CHOSEN = ("lazy", "sample-every")
 
 

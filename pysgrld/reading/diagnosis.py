@@ -19,7 +19,7 @@ from pysgrld.types import Doubles
 
 #: Chains are regarded as mixed if split R-hat is below this value. Strict standards require 1.01.
 MIXED = 1.1
-#: Name of the log score, for the kind of unit (token or document) that a model predicts.
+#: Name of the log score, by the unit that the model predicts: token or document.
 LOG_OF = {"token": "log probability of a token", "document": "log density of a document"}
 #: Maximum number of topics, of words and of chains that the repr of a `Diagnosis` shows.
 SHOWN = 10

@@ -143,7 +143,8 @@ class NpyWriter(RowWriter):
         rows = np.empty((len(block.lengths), len(values), block.theta.shape[1]), "<f4")
         for i, array in enumerate(values):
             rows[:, i] = array
-        # The file's shape is (n, K) without intervals; rows of shape (n, 1, K) have the same bytes.
+        # Without intervals, the header gives the shape (n, K), but `rows` has the shape (n, 1, K).
+        # The bytes are the same.
         self.file.write(rows.data)
 
     def end(self, rows: int) -> None:

@@ -288,7 +288,7 @@ def documents_like(results: Results, key: str, n: int, layer: int) -> SimilarDoc
         names = [_PIECE.sub("", name) for name in names]
         chosen = [row for row, name in enumerate(names) if name == key]
         whole = bool(chosen)
-        if not chosen:  # Lists of documents show titles, so a title names a document, too.
+        if not chosen:  # The user may have given a title instead of an id.
             own_titles = about.own_titles(np.arange(corpus.documents))
             chosen = [row for row, title in enumerate(own_titles) if title == key]
             if len(chosen) > 1 and len({names[row] for row in chosen}) == 1:

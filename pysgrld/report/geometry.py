@@ -243,7 +243,8 @@ def average_linkage(distance: Doubles) -> Tree:
         first_leaves, right = min(ways, key=lambda way: distance[way[0][-1], way[1][0]])
         leaves[n + i] = first_leaves + right
         merges.append((one, other, height, len(first_leaves) + len(right)))
-        # Node n + i replaces nodes a and b: `name[a]` is the new node, and `name[b]` refers to a.
+        # Node n + i replaces nodes a and b. `name[a]` is the number of the new node, and `name[b]`
+        # is negative, which refers to node a.
         name[a], name[b] = n + i, -1 - a
     return Tree(merges, np.array(leaves[2 * n - 2] if n else [], np.int64))
 

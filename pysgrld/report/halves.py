@@ -136,8 +136,9 @@ def _words(
     if not len(pairs):
         return Coverage.of([])
     held = []
-    for side in (0, 1):  # Compare the top words of this run's topics in both runs.
-        # For topics without a partner, these ids are placeholders that are not compared.
+    for side in (0, 1):  # Compare the top words of the topics of run `side`.
+        # `ids[run]` has the words to compare, with a row for each topic of the run. Rows of topics
+        # without a partner have arbitrary words, and are left out below.
         ids = np.stack([tops[side], tops[side]])
         for run in (0, 1):
             ids[run, pairs[:, run]] = tops[side][pairs[:, side]]

@@ -48,7 +48,7 @@ FORMAT, VERSION = "sgmc-report", 1
 #: Range of natural logarithms that are encoded in 65,535 steps, for probabilities down to 1e-9.
 SPAN = 20.8
 LEAST = 1e-9
-#: Code of a missing position. It also stands for a probability that is too small to be shown.
+#: Code of a missing value: the id of a topic that is not listed, or a probability below `LEAST`.
 NONE = 65_535
 #: Compression level of zlib for a block; level 9 takes twice as long for 1 % fewer bytes.
 LEVEL = 6

@@ -179,9 +179,9 @@ class _Sums:
         self.weighted = np.zeros((weightings, groups + 1, topics))
         self.size, self.weighted_size = np.zeros(groups + 1), np.zeros((weightings, groups + 1))
         self.noise = np.zeros((groups + 1, topics))
-        # With clusters of documents, ``_terms`` has the group, mean, size and cluster of each
-        # document. Without clusters, ``_powers`` needs less memory: it has the sums over documents
-        # of mean^i size^j for i + j = 2 and i + j = 4.
+        # With clusters of documents, ``_terms`` has the group, mean proportions, size and cluster
+        # of each document. Without clusters, ``_powers`` needs less memory: it has the sums over
+        # documents of mean^i size^j for i + j = 2 and i + j = 4.
         self._terms: list[tuple[int, Floats, Doubles, Int64s]] = []
         self._powers: dict[tuple[int, int], Doubles] = {}
         if weightings and not clustered:

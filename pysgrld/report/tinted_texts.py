@@ -164,8 +164,8 @@ class KnownWords:
         self._clear()
 
     def _clear(self) -> None:
-        # Most sequences of letters occur several times, so `_words` caches their known words. The
-        # words of sequence i are from `_bounds[i]` to `_bounds[i + 1]`.
+        # Cache the known words of each sequence of letters, because most sequences occur several
+        # times. The entries of sequence i in `_words` are from `_bounds[i]` to `_bounds[i + 1]`.
         self._cached: dict[str, int] = {}
         self._bounds, self._words = array("q", [0]), array("q")
 
@@ -349,7 +349,8 @@ def _best_stretches(places: Places, gains: Doubles, ends: Int64s) -> list[tuple[
     base = places.row * width
     first = np.minimum(np.searchsorted(base + places.begin, base + places.end - STRETCH), words)
     total = np.concatenate(([0.0], np.cumsum(gains)))
-    # Round the gains, because their last decimals depend on the texts before in the sums.
+    # The gains of a text are differences of cumulative sums over all texts, so their last decimals
+    # depend on the texts before. Round the gains to remove these decimals.
     gain = np.round(total[1:] - total[first], 9)
     most = np.maximum.reduceat(gain, ends[:-1][has_words])
     best = np.flatnonzero(gain == np.repeat(most, np.diff(ends)[has_words]))

@@ -374,7 +374,8 @@ class SeedsFollowed:
         for place, (_, words) in enumerate(seed_words):
             ids = np.array([i for _, i in words])
             self._chosen.append(ids[np.lexsort((ids, -self._phi[ids, place]))][:SEEDS])
-        # The top words of each topic are included, because the tenth most probable word is needed.
+        # Look up the top words of each topic, too. Whether a seed word is in the top ten depends on
+        # the probability of the tenth most probable word.
         top = results.top(min(2 * TEN, len(results.vocabulary)), order=PROBABLE)[:k]
         longest = max(len(ids) for ids in self._chosen)
         self._words = np.concatenate([np.zeros((k, longest), np.int64), top], axis=1)

@@ -315,7 +315,8 @@ def find_run(
         check_writable(free)
         return Candidate(free, () if resume == "never" else tuple(runs), named=False)
     check_writable(out)
-    # Do this before the check for a run, because another process may create a run in between.
+    # List the folder before the check for a run, because another process may create a run in
+    # between.
     occupied = is_folder(out, OutputError) and any(
         not is_marked(path.name, PREFIX) for path in list_folder(out, OutputError)
     )

@@ -95,7 +95,7 @@ def open_output(path: Path) -> Iterator[IO[bytes]]:
             refuse_new(path)
             if (files := read_file_list(path.parent)) is not None:
                 files.add(path.name, temporary)
-    except SgmcError:  # An error of the ``with`` block, which can also be an OSError.
+    except SgmcError:  # An SgmcError may be an OSError, but its message is complete.
         raise
     except OSError as error:
         reason = error.strerror or str(error)

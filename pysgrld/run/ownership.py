@@ -60,7 +60,7 @@ _MARKED = re.compile(r"(.+)-([0-9a-f]{8})([0-9a-f]{8})", re.DOTALL)
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-# ---- marked names of temporary files and folders
+# ---- names by which sgmc recognises its temporary files and folders
 
 
 def _checksum(stem: str, digits: str) -> str:
@@ -340,7 +340,8 @@ def read_file_list(folder: Path) -> FileList | None:
     OSError
         If the folder cannot be looked up.
     """
-    # A file with the name of a list of files may be foreign; then the folder has no list.
+    # If the file has the name of a list of files but was not written by sgmc, the folder has no
+    # list.
     with contextlib.suppress(OutputError):
         files = FileList(folder)
         if files.exists or folder.resolve() in _claimed:

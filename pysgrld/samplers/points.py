@@ -17,8 +17,8 @@ from pysgrld.core import core, padded_width
 from pysgrld.samplers.state import BlockState, Potential
 from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 
-#: Values of ``part`` in `Points.change_velocities` for the noise of initial positions and
-#: velocities. No step uses these values.
+#: Values of ``part`` in `Points.change_velocities` for random initial positions and initial
+#: velocities. Steps use other values.
 _START, _PACE = 2**31, 2**31 + 1
 
 

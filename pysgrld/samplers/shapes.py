@@ -148,7 +148,7 @@ class ConjugateShapes(Shapes):
         k = self.block.shape[1]
         r, q, gamma0, c0 = self.r, statistics.rate, self.gamma0, self.c0
         x = np.round(statistics.counts[0, :k] * statistics.factor).astype(np.int64)
-        if len(self.block.hyper) > 1:  # Otherwise gamma0 and c0 are fixed.
+        if len(self.block.hyper) > 1:  # True if gamma0 and c0 have priors.
             _, e1, f1, e2, f2 = self.block.hyper
             c0[:] = self._gammas(key, 0, e2 + gamma0) / (f2 + r[:k].sum())
             shape, purpose = np.full(k, gamma0[0] / k), core.Purpose.shape_gibbs

@@ -28,8 +28,9 @@ FOUND = 0.5
 #: An audited topic counts as a mixture in a chain if its overlap with the mean of two topics
 #: exceeds its overlap with the most similar topic by at least this amount.
 _SECOND = 0.1
-#: `_MOST`: a topic is real, or a mixture, if it is so in more than this fraction of the chains.
-#: `_SOME`: a topic is uncertain if fewer chains, but at least this fraction of them, have found it.
+#: `_MOST`: a topic is real if more than this fraction of the chains have found it, and a mixture if
+#: it is a mixture in more than this fraction. `_SOME`: a topic is uncertain if fewer chains, but at
+#: least this fraction of them, have found it.
 _MOST, _SOME = 0.5, 1 / 3
 #: Number of a chain's most similar topics that are tried as parts of a mixture.
 _PARTS = 4

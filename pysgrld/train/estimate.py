@@ -44,12 +44,12 @@ MOST = 1 + int(1 / SHARE)
 DOCUMENTS = 4
 #: Number of epochs from which hours are estimated. Runs until convergence take 30 to 75 epochs.
 EPOCHS = 60
-#: `FOR_RANKS`: minimum minibatch size for which several ranks train a chain. `_STEPS`: minimum
-#: number of iterations of an epoch with this minibatch size; below it, sgmc does not propose this
-#: size.
+#: `FOR_RANKS`: minibatch size from which several ranks train a chain. `_STEPS`: sgmc proposes this
+#: minibatch size only if an epoch then has at least this number of iterations.
 FOR_RANKS, _STEPS = 100_000, 100
-#: Maximum share of unseen tokens (`TrainingNeeds.unseen`) in a sample that is large enough. In
-#: random documents of Wikipedia, this share is .022 for 10,000 and .017 for 20,000 documents.
+#: A sample lacks many words of the corpus if its share of unseen tokens (`TrainingNeeds.unseen`) is
+#: above this number. In random documents of Wikipedia, this share is .022 for 10,000 and .017 for
+#: 20,000 documents.
 _UNSEEN = 0.02
 
 

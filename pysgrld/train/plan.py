@@ -57,7 +57,7 @@ class ProcessCounts(NamedTuple):
     on_machine: int = 1
 
 
-#: Counts for a chain that a single process trains alone.
+#: Process counts of a chain that a single process trains.
 ALL_ALONE = ProcessCounts()
 
 

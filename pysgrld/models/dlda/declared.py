@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 TOPICS = 100
 #: Default number of Gibbs sweeps over each document of a minibatch.
 SWEEPS = 30
-#: Number of sweeps per layer in the authors' settings. The topics of the last `PUBLISHED_KEPT`
-#: sweeps per layer are counted.
+#: Per layer, in the authors' settings: number of sweeps, and number of the last sweeps in which
+#: topics of tokens are counted.
 PUBLISHED_SWEEPS, PUBLISHED_KEPT = 30, 10
 LINKS = ("counts", "binary", "real")
 
@@ -50,8 +50,8 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
 
     name = "dlda"
     summary = "deep LDA: several layers, each combining topics of the layer below"
-    # Samplers that integrate documents out, or only fit them, are not available for several
-    # layers.
+    # Collapsed Gibbs sampling, and approximations that do not draw from the posterior, are only
+    # available for a single layer.
     algorithms = tuple(
         s.name for s in SAMPLERS.values() if s.geometry == "simplex" and s.draws and s.name != "cgs"
     )
@@ -93,7 +93,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
             "E1,F1", "1,1", "gibbs: Gamma prior (shape, rate) of GAMMA0", (1.0, 1.0)
         ),
         "r-rate-prior": _pair("E2,F2", "1,1", "gibbs: Gamma prior (shape, rate) of C0", (1.0, 1.0)),
-        "scale-weight": SCALE_WEIGHT,  # The steps of the gamma shapes r use this option.
+        "scale-weight": SCALE_WEIGHT,  # This scales the steps of the gamma shapes r.
     }
     shows: ClassVar[Mapping[str, str]] = {
         "topics": "100",

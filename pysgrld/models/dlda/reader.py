@@ -73,7 +73,7 @@ class DeepReader(Reader):
         self._rates = np.zeros((len(documents), len(self.layers) + 1))
         # The counts of all layers are empty until the first draw, because nothing else needs them.
         self._totals: Floats = np.zeros((0, 0), np.float32)
-        self._rate: Doubles = np.zeros(0)  # Sum over samples of the rate of each scored entry.
+        self._rate: Doubles = np.zeros(0)  # Rate of each held-out word, summed over samples.
         self._total: Doubles = np.zeros(len(documents))
         self._work = core.Workspace()
 
@@ -124,8 +124,8 @@ class DeepReader(Reader):
         """Return the probability of each held-out word, given the documents' mean proportions."""
         first = self.proportions(key, parts, how)[0]
         if how in (VisitPurpose.CONTINUE, VisitPurpose.DRAW):
-            # Add the Poisson rates of the scored entries, and the sums of rates over the
-            # vocabulary.
+            # Add this draw's Poisson rates of the held-out words, and the sum of each document's
+            # rates over the vocabulary.
             if self._fresh:
                 self._rate = np.zeros(len(scored.indices))
             elif len(self._rate) != len(scored.indices):
@@ -273,7 +273,8 @@ ABOVE_EVEN = 3.0
 TOP_SHARE = 0.95
 
 
-#: Perplexity, followed by a second score, which the paper on deep LDA calls perplexity.
+#: Perplexity with a second score, the rate-weighted perplexity. The paper on deep LDA calls this
+#: second score perplexity.
 DEEP_PERPLEXITY = replace(
     PERPLEXITY,
     further=(

@@ -182,7 +182,7 @@ class MixtureModel(Model["MixtureOptions"]):
         k = padded_width(max(EXPECTED, options.dp_start))
         share = options.minibatch / facts.documents
         return {
-            # The factor 8 * 8 is for several arrays in double precision.
+            # Assume eight arrays (components x words) in double precision.
             f"{k} components": 8 * 8 * facts.words * k,
             "a minibatch": int(8 * share * (4 * facts.tokens + 10 * facts.documents)),
             "components of documents": 4 * facts.documents,

@@ -98,12 +98,12 @@ class MixtureFitted(Fitted):
 
     def topics_of_sample(self, sample: Mapping[str, Array], layer: int) -> Floats:
         """Return the components of a stored sample as distributions over words, (J, V)."""
-        del layer  # The model has one layer.
+        del layer  # Unused, because the model has one layer.
         return sample["phi"]
 
     def topics_over_words(self, draw: Draw, layer: int) -> Floats:
         """Return the components as distributions over words, (V, J)."""
-        del layer  # The model has one layer.
+        del layer  # Unused, because the model has one layer.
         return draw["phi"]
 
     # ---- documents
@@ -159,7 +159,7 @@ class MixtureFitted(Fitted):
 
     def shown(self, layer: int) -> Int64s:
         """Return the ascending numbers of the components with documents."""
-        del layer  # The model has one layer.
+        del layer  # Unused, because the model has one layer.
         return np.flatnonzero(self.mixture.sizes)
 
     def counts(self) -> Int64s | None:
@@ -182,8 +182,8 @@ class MixtureFitted(Fitted):
         w = draw["w"][:-1].astype(np.float64)
         numbers = count_components(w * self.record.documents)
         measured = {name: float(number) for name, number in numbers.items()}
-        # The exponential of the entropy of the weights is the number of equal components with this
-        # entropy.
+        # The effective number of components is the exponential of the entropy of their weights. If
+        # all weights are equal, it is the number of components.
         p = w[w > 0] / w.sum()
         measured["effective"] = math.exp(-dot(p, log(p)))
         largest = np.sort(np.append(w, np.zeros(3)))[::-1][:3]

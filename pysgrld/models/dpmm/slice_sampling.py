@@ -38,16 +38,16 @@ from pysgrld.types import Array, Documents, Doubles, Int32s, Int64s, Key
 
 #: Number of new components that are drawn at a time.
 CHUNK = 16
-#: Numbers of the streams of log-gamma variates in an iteration: for sticks, components, the
-#: concentration c, the Beta variate in the draw of c, and new components.
+#: Each kind of log-gamma variates in an iteration has a random stream with one of these numbers:
+#: sticks, components, the concentration c, the Beta variate in the draw of c, and new components.
 _STICKS, _COMPONENTS, _CONCENTRATION, _BETA, _FRESH = 1, 2, 3, 4, 8
-#: The concentration c has a mixture of two gamma distributions. The random key of the uniform that
-#: chooses between them has this entity.
+#: The conditional distribution of the concentration c is a mixture of two gamma distributions. This
+#: is the argument ``entity`` of `_uniforms` for the choice between them.
 _CHOICE = 1 << 40
-#: `_SWAPS`: first entity of the uniforms for label swaps. `_UNIFORMS`: number of these uniforms for
-#: each component.
+#: `_SWAPS`: first value of the argument ``entity`` of `_uniforms` for label swaps. `_UNIFORMS`:
+#: number of these uniforms for each component.
 _SWAPS, _UNIFORMS = 1 << 41, 4
-#: Entity of the uniforms for a birth or a death.
+#: Argument ``entity`` of `_uniforms` for a birth or a death.
 _BIRTHS = 1 << 42
 
 
@@ -366,8 +366,8 @@ class Mixture:
         choice, *log_u = u[:, 0], *log(u[:, 1:]).T
         log_weights, members = self.log_weights[0], self.sizes
         log_rest = two - logaddexp(one, two)
-        # `component[j]`, `stick[j]`: position before the swaps of the component and of the stick that
-        # are at position j after the swaps.
+        # The component and the stick that are at position j after the swaps were at the positions
+        # `component[j]` and `stick[j]` before.
         component, stick = np.arange(k), np.arange(k)
 
         def swap(j: Int64s, other: Int64s, accepted: Array, *moved: Array) -> None:
@@ -431,7 +431,7 @@ class Mixture:
         k, base = self.components, np.full((1, 1), self.settings.base)
         self._log_sticks = np.concatenate((self._log_sticks, sticks), axis=1)
         lacking = k + n - self._log_g.shape[1]
-        if lacking > 0:  # Otherwise, stored components without documents are reused.
+        if lacking > 0:  # There are too few stored components without documents.
             fresh = self._gamma(np.zeros((self.words, lacking)), base, stream + 1)
             self._log_g = np.concatenate((self._log_g, fresh), axis=1)
 

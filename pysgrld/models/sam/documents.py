@@ -124,7 +124,8 @@ class SphericalDocuments(DocumentSampler):
 
         It samples proportions when it is evaluated.
         """
-        # The arguments are unused, because the energy is computed later, while topics move.
+        # The arguments are unused, because proportions are sampled later, whenever the energy is
+        # evaluated.
         del key, draw, comm
         return {"phi": SphericalPotential(self, batch)}
 
@@ -220,8 +221,8 @@ class SphericalPotential:
         """
         mine, v, n = self.documents, len(x), len(self.samples)
         prior, scale = mine.prior, self.batch.scale
-        # `weight` is the factor of a document's term for one sample of its proportions. `pull` is
-        # the factor of the prior's term, sigma A_V(||mbar||) / ||mbar||.
+        # Factors in the gradient: `weight` for each sample of a document's proportions, and `pull`
+        # for the prior, sigma A_V(||mbar||) / ||mbar||.
         weight = mine.options.kappa * scale / self.samples.shape[1]
         pull = prior.sigma * core.bessel_ratio(v, resultant) / resultant
         energy, half = core.log_normaliser(v, resultant), n // 2

@@ -172,7 +172,8 @@ def start(products: Products, topics: int) -> Doubles:
         gram -= factor[:, None] * pivot
         right -= factor[:, None] * row
         gram[k], right[k] = pivot, row
-    # The array is contiguous by document, because the order of a sum depends on the layout.
+    # Copy the array to a fixed memory layout, because rounding errors of the following sums depend
+    # on the layout.
     proportions = np.ascontiguousarray(np.maximum(right, 0.1 / topics).T)
     theta = np.zeros((n, stride))
     theta[:, :topics] = proportions / proportions.sum(axis=1, keepdims=True)

@@ -196,9 +196,10 @@ def expand(shapes: Doubles, gram: Doubles, along: Doubles, law: Law) -> Expansio
     s, a2, rho = cosines.length, law.shrink**2, cosines.rho
     whole, rest = gamma_functions(s), k * law.alpha - s
     spread = cosines.square * s * (s + 1.0)
-    # `sides` is the derivative of ln(spread).
+    # `sides`: derivatives of ln(spread) with respect to the shapes.
     sides = (1.0 + 2.0 * (1.0 - a2) * shapes + 2.0 * a2 * cosines.mixed) / spread
-    # `pull` is the derivative of ln h for h = 1 / (s sqrt(square)), a factor of `rho`.
+    # `pull`: derivatives with respect to the shapes of ln h, where h = 1 / (s sqrt(square)) is a
+    # factor of `rho`.
     pull = 0.5 * (1.0 / (s + 1.0) - 1.0 / s - sides)
     straight = law.shrink * along / (s * np.sqrt(cosines.square))
     first = law.kappa * (straight + rho * pull)
@@ -363,7 +364,8 @@ class VariationalDocuments(DocumentSampler):
 
         It fits documents when it is evaluated.
         """
-        # The arguments are unused: nothing is random, and the energy gets the topics later.
+        # The arguments are unused: nothing is random, and documents are fitted later, whenever the
+        # energy is evaluated.
         del key, draw, comm
         return {"phi": VariationalPotential(self, batch)}
 

@@ -23,7 +23,7 @@ ABSENT = 0.3
 #: number.
 ADDS = 0.05
 
-#: Kinds of groups that are listed after all other kinds, with their order.
+#: Sort keys of kinds of groups. Kinds that are missing here have the key 0, so they come first.
 _LAST = {"partial": 1, "gone": 2, "new": 3}
 
 Kind = Literal["one to one", "split", "merged", "partial", "gone", "new"]

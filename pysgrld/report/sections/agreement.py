@@ -36,8 +36,8 @@ class Agreement(Section):
             }
         said = judgements(diagnosis)
         if diagnosis.chains == 1 and diagnosis.topics:
-            # The first judgement is left out: agreement between halves of one chain does not
-            # predict that another chain would find a topic.
+            # Leave out the first judgement, which is about topics found in both halves of the
+            # chain. Such topics would not necessarily be found by another chain.
             said = said[1:]
         chains = {
             "count": diagnosis.chains,

@@ -37,7 +37,8 @@ KINDS = ("category", "flag", "integer", "real", "time")
 #: Time spans by which dates are grouped, the shortest first: name, and number of characters of an
 #: ISO date.
 _TIMES = (("day", 10), ("month", 7), ("year", 4), ("decade", 3))
-#: `_LABEL`: maximum number of characters of a name in messages; a label may have twice as many.
+#: `_LABEL`: maximum number of characters of a column's name in messages. The label of a group may
+#: have twice as many.
 #: `_TITLE`: maximum number of characters of a title in the name of a bin.
 _LABEL, _TITLE = 40, 20
 

@@ -313,8 +313,8 @@ class Coordinates(NamedTuple):
             Whether steps follow the metric.
         """
         a, total = t.a, t.total
-        # If steps follow the metric, mean coordinates use the gradient in natural coordinates, and
-        # natural coordinates use the gradient in mean coordinates.
+        # With the metric, the drift in mean coordinates is the gradient in natural coordinates
+        # divided by N, and vice versa.
         if self.reduced:
             if self.natural == riemannian:
                 by_phi = (a - 1.0) / phi
@@ -346,12 +346,12 @@ class Coordinates(NamedTuple):
         q, root = np.sqrt(p.phi[..., :-1]), np.sqrt(p.phi[..., -1:])
         shared = (q * z).sum(-1, keepdims=True)
         if self.natural:
-            # N times the covariance is diag(1/phi) + 1 1' / phi_ref = B B', with B = diag(1/q) (I +
-            # c q q'), q = sqrt(phi), root = sqrt(phi_ref) and c = 1 / (root (1 + root)).
+            # The inverse metric is B B' / N with B B' = diag(1/phi) + 1 1' / phi_ref, B = diag(1/q)
+            # (I + c q q'), q = sqrt(phi), root = sqrt(phi_ref) and c = 1 / (root (1 + root)).
             move = z / q + shared / (root * (1.0 + root))
         else:
-            # N times the covariance is diag(u) - u u' = B B', with B = diag(q) (I - q q' / (1 +
-            # root)), q = sqrt(u) and root = sqrt(phi_ref).
+            # The inverse metric is B B' / N with B B' = diag(u) - u u', B = diag(q) (I - q q' / (1
+            # + root)), q = sqrt(u) and root = sqrt(phi_ref).
             move = q * (z - q * (shared / (1.0 + root)))
         return np.asarray(move / np.sqrt(t.total))
 

@@ -147,7 +147,7 @@ def sample(
             log_g = moved.log_g()
             total = log_total(log_g)
             log_omega[draw] = (log_g - total).T
-            # For smld, the sum is arbitrary, so the sum is not stored.
+            # With smld, the sum of unnormalised probabilities is arbitrary, so it is not stored.
             if algo != "smld":
                 log_mass[draw] = total
     return Draws(log_omega, log_mass)
@@ -191,7 +191,8 @@ class Chains:
         h : float
             Diffusion time, > 0.
         """
-        # If the state is an array, update it by CIR transitions (Baker et al. 2018, eq. 2.2).
+        # With scir, the state is an array of log g, which is updated by CIR transitions (Baker et
+        # al. 2018, eq. 2.2).
         if isinstance(self.state, np.ndarray):
             shape = self.prior[:, None] + counts.counts[:, : self.chains] * counts.factor
             cir_transition(key, self.state, shape, stream=0, h=h, threads=1)
