@@ -320,6 +320,7 @@ SAMPLES = {
     "a dense NumPy array": b"\x93NUMPY\x01\x00",
     "a Python pickle": b"\x80\x04N.",
     "UTF-16 text": "mice sleep".encode("utf-16"),
+    "UTF-32 text": "mice sleep".encode("utf-32"),
     "AnnData or 10x (HDF5)": b"\x89HDF\r\n\x1a\n",
     "Matrix Market": b"%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 1 1\n2 2 1\n",
     "UCI bag of words": b"2\n2\n2\n1 1 1\n2 2 1\n",

@@ -214,6 +214,11 @@ REFUSED = (
         "scipy.sparse.save_npz, or texts as JSON lines",
     ),
     (
+        rb"\xff\xfe\x00\x00|\x00\x00\xfe\xff",
+        "UTF-32 text",
+        "give --encoding utf-32, or convert the file to UTF-8",
+    ),
+    (
         rb"\xff\xfe|\xfe\xff|(?:[\t\n\r -~]\x00){8}|(?:\x00[\t\n\r -~]){8}",
         "UTF-16 text",
         "give --encoding utf-16 (utf-16-le without byte-order mark), or convert the file to UTF-8",
