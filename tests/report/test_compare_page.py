@@ -58,7 +58,7 @@ def test_the_page_is_silent_narrow_and_can_be_searched(browser, tmp_path, theme)
     assert "&lt;b&gt; 17" in articles.inner_text()
     assert Axe().run(page, options=rules).response["violations"] == []
     page.get_by_role("searchbox").fill("no such word")
-    assert "nothing found" in page.inner_text("main")
+    assert "No topic has this word or number." in page.inner_text("main")
     page.get_by_role("searchbox").fill("")
     page.locator("select").select_option("split")
     assert articles.count() == 1

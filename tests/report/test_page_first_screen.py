@@ -280,7 +280,7 @@ def test_uses_are_of_training_documents_and_lines_of_all(opened):
     it.go("word/ship")
     documents = it.made.report["words_of"]
     assert f"uses of “ship” in the {documents:,} training letters" in it.text()
-    assert "From the texts on this page, held-out ones included, by the topic" in it.text()
+    assert "Passages of the texts on this page, held-out texts included, by the topic" in it.text()
 
 
 def test_the_address_keeps_the_view(opened):
@@ -350,6 +350,83 @@ def test_layers_are_an_icicle_with_names(opened):
     assert np.allclose(np.array(wide) / sum(wide), shares / shares.sum(), atol=0.01)
     for cell, node in zip(cells.all(), nodes, strict=True):
         assert cell.locator("> span").inner_text() == " · ".join(node["words"][:3])
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_an_icicle_stays_in_its_card_without_single_letters(opened, width):
+    """Red with: padding that makes narrow boxes wider than their shares; text in boxes of 15 pixels."""
+    it = opened("deep", width)
+    it.go("layers")
+    end = it.page.locator(".layer-icicle").evaluate("(one) => one.getBoundingClientRect().right")
+    boxes = it.page.locator(".icicle span").evaluate_all("""(all) => all.map((one) => {
+        const { right, width } = one.getBoundingClientRect();
+        return [right, width, getComputedStyle(one).color];
+    })""")
+    assert max(right for right, _, _ in boxes) <= end + 1
+    narrow = [colour for _, wide, colour in boxes if wide < 40]
+    assert narrow
+    assert set(narrow) == {"rgba(0, 0, 0, 0)"}
+
+
+def test_no_name_is_under_the_buttons_of_the_map(opened):
+    """Red with: names placed where the buttons are; a third word in a list without room for it."""
+    it = opened("plain", 390)
+    it.page.wait_for_selector(".dot-stage[data-dots]")
+    assert it.page.locator(".subject .cut").first.inner_text().count(" · ") == 1
+    overlaps = it.page.evaluate("""async () => {
+        const dots = await dotsOfCorpus();
+        // a topic whose dots are all behind the buttons
+        report.topics.forEach((topic) => { topic.spot = [0.97, 0.01]; });
+        document.querySelector(".dot-tools button").click();
+        document.querySelector(".dot-tools button:last-child").click();
+        await new Promise((done) => setTimeout(done, 300));
+        const tools = document.querySelector(".dot-tools").getBoundingClientRect();
+        return [...document.querySelectorAll(".dot-names span")].map((name) => {
+            const box = name.getBoundingClientRect();
+            return box.right > tools.left && box.top < tools.bottom - 4;
+        });
+    }""")
+    assert overlaps
+    assert not any(overlaps)
+
+
+def test_names_of_slices_are_below_their_points(opened):
+    """Red with: names that begin at the point, and a last name at the end of the axis."""
+    it = opened("slim", 1280)
+    it.go("time/0")
+    middles = it.page.evaluate("""() => {
+        const chart = document.querySelector("main svg");
+        const line = chart.querySelector("path.line").getBoundingClientRect();
+        const names = report.slices.names.map((name) => [...chart.querySelectorAll("text.tick")]
+            .find((one) => one.textContent === name).getBoundingClientRect());
+        return [names.map(({ left, right }) => (left + right) / 2), line.left, line.right];
+    }""")
+    names, first, last = middles
+    assert np.allclose([names[0], names[-1]], [first, last], atol=3)
+
+
+def test_similar_topics_are_named_whole(opened):
+    """Red with: two lists side by side, in which names are cut after eight letters."""
+    it = opened("plain", 1280)
+    it.go("topic/0")
+    cut = it.page.locator(".near .cut").evaluate_all(
+        "(all) => all.map((one) => one.scrollWidth > one.clientWidth)"
+    )
+    assert len(cut) == 8
+    assert not any(cut)
+
+
+def test_the_lines_of_a_word_fill_a_wide_page(opened):
+    """Red with: four lines of a word of one topic, on a page that is otherwise empty."""
+    it = opened("plain", 1280)
+    word = it.page.evaluate("""async () => {
+        const words = await vocabulary(), all = await contents();
+        const uses = (word) => new Set(linesOf(word, all).map((line) => line.topic)).size;
+        const texts = (word) => new Set(linesOf(word, all).map((line) => line.doc)).size;
+        return words.list.find((word) => uses(word) === 1 && texts(word) > 8);
+    }""")
+    it.go(f"word/{word}")
+    assert it.page.locator(".lines .line").count() > 8
 
 
 def with_many_dots(documents):

@@ -96,14 +96,14 @@ function show(most = null) {
     const end = TALLEST - document.documentElement.scrollHeight + list.getBoundingClientRect().bottom;
     while (nodes.length > 1 && nodes.at(-1).getBoundingClientRect().bottom > end) nodes.pop().remove();
   }
-  if (!found.length) list.append(h("p.remark", "nothing found"));
+  if (!found.length) list.append(h("p.remark", `No ${left.noun} has this word or number.`));
   if (found.length > nodes.length) list.append(h("p", h("button", { class: "small", click: () => show(nodes.length + ROWS) }, `show more of ${count(found.length)}`)));
 }
 
 // ---- definitions of the numbers
 
 const legend = h("section.card.prose",
-  h("h2", "How to read it"),
+  h("h2", "How to read this page"),
   h("dl",
     h("dt", "Overlap"), h("dd", report.signed ? "The cosine of the two directions, over the words that both runs have; 1: the same." : "The smaller of the two probabilities of each word, added up over the words that both runs have. 1: the same; 0: no word in common."),
     report.correlated && [h("dt", "Correlation"), h("dd", `Correlation of the two topics' proportions over the same documents. From ${report.correlated} on, the topics are the same. A topic without a partner is partial if its correlation with a topic of the other run is ${report.absent} or more, else gone or new.`)],
@@ -116,7 +116,7 @@ const main = h("main", { id: "main", tabindex: "-1" }, intro, h("div.cols.even.r
 document.body.append(
   h("a", { class: "skip", href: "#main", click: (event) => { event.preventDefault(); main.focus(); } }, "to the page"),
   h("header.top", h("b.brand", bdi(report.title)), h("span.spring"), themeButton),
-  main, h("footer", `made by sgmc ${report.sgmc}; one file, nothing is loaded from anywhere`));
+  main, h("footer", `made by sgmc ${report.sgmc}; nothing is loaded from elsewhere`));
 show();
 document.body.dataset.ready = "#";
 addEventListener("beforeprint", () => show(rows.length));

@@ -2,7 +2,8 @@
 
 // Choices that the address stores, with their default values; the address omits a default value.
 const VIEW = { sort: "weight", up: false, lambda: null, where: 0, pairs: "distance", of: "documents", order: "likeness", level: null, pick: null };
-const chosen = new Proxy({ ...VIEW, rows: innerWidth > 620 ? 100 : 10, column: 0, terms: innerWidth > 620 ? 20 : 10, byLevel: null }, {
+const choices = { ...VIEW, rows: innerWidth > 620 ? 100 : 10, column: 0, terms: innerWidth > 620 ? 20 : 10, byLevel: null };
+const chosen = new Proxy(choices, {
   set(target, key, value) {
     target[key] = value;
     if (Object.hasOwn(VIEW, key)) keepView();
@@ -17,11 +18,11 @@ function keepView() {
   history.replaceState(history.state, "", `${place || "#overview"}${changed.length ? `?${new URLSearchParams(changed)}` : ""}`);
 }
 
-/** Reads the choices from an address, if it has any. */
+/** Reads the choices from an address, if it has any; the address stays whole meanwhile, in case of a reload. */
 function readView(text) {
   for (const [key, value] of new URLSearchParams(text)) {
     if (!Object.hasOwn(VIEW, key)) continue;
-    chosen[key] = value === "null" ? null : typeof VIEW[key] === "string" ? value : typeof VIEW[key] === "boolean" ? value === "true" : Number.isFinite(Number(value)) ? Number(value) : VIEW[key];
+    choices[key] = value === "null" ? null : typeof VIEW[key] === "string" ? value : typeof VIEW[key] === "boolean" ? value === "true" : Number.isFinite(Number(value)) ? Number(value) : VIEW[key];
   }
 }
 
@@ -39,8 +40,8 @@ function stacked(title, ...cards) {
   return { title, node: h("div.stack", h("h1.unseen", title), cards) };
 }
 
-function topicLink(topic, kind = "") {
-  return h("a", { href: topicAddress(topic.id), class: `topic-link ${kind}` }, dot(topic), cutBdi(nameOf(topic)));
+function topicLink(topic, kind = "", name = nameOf) {
+  return h("a", { href: topicAddress(topic.id), class: `topic-link ${kind}` }, dot(topic), cutBdi(name(topic)));
 }
 
 function wordLink(word) {

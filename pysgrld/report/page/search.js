@@ -108,6 +108,6 @@ document.body.append(
       h("ul.verdicts", report.sentences.map(answer)), legend())),
     h("div.stack", h("div.cols", column(0), column(1)), tableCard()),
   ),
-  h("footer", `made by sgmc ${report.sgmc}; one file, nothing is loaded from anywhere`),
+  h("footer", `made by sgmc ${report.sgmc}; nothing is loaded from elsewhere`),
 );
 document.body.dataset.ready = "#";

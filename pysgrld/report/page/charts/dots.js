@@ -1,6 +1,6 @@
 // A map with every document as a dot, on a canvas that can be moved and enlarged.
 
-const DOTS = { margin: 20, reach: 14, most: 24, rest: 120 };
+const DOTS = { margin: 20, reach: 14, most: 24, rest: 120, tools: 62 };
 
 /** The documents of the map: places, topics and names. Documents in files next to the page come after the first `named` documents. */
 function dotsOfCorpus() {
@@ -88,7 +88,8 @@ function dotMap({ tell, open, say }) {
 
   /** Places the names of topics at their densest points, the heaviest topic first; each name moves up or down to a free place. */
   function placeNames() {
-    const taken = [], most = width < 520 ? 9 : DOTS.most, pen = canvas.getContext("2d");
+    // the buttons at the upper right cover two rows of names
+    const taken = [16, 32].map((y) => [width - DOTS.tools, y, DOTS.tools]), most = width < 520 ? 9 : DOTS.most, pen = canvas.getContext("2d");
     pen.font = `650 13px ${getComputedStyle(names).fontFamily}`;
     const wanted = report.topics.filter((t) => t.spot && !t.hardly && (lit.topic === null || t.id === lit.topic));
     const heavy = sorted(wanted, (t) => t.mostly || 0, false).slice(0, most);

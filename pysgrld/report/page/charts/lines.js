@@ -13,7 +13,7 @@ function lines(width, { title, series, levels = [], across, unit, digits = 0 }) 
   const yTicks = ticks(low - pad, high + pad, 5);
   const longest = Math.max(5, ...yTicks.map((v) => numbered(v, yTicks).length));
   const names = [...levels, ...series].map((one) => one.name.length);
-  const [left, right, top, bottom] = [(narrow ? 42 : 56) + 7 * (longest - 5), Math.max(118, 14 + 7.4 * Math.max(...names)), 14, 44];
+  const [left, right, top, bottom] = [(narrow ? 42 : 64) + 7 * (longest - 5), Math.max(118, 14 + 7.4 * Math.max(...names)), 14, 44];
   const x = scale([across.zero ? 0 : Math.min(...all.map(([t]) => t)), Math.max(...all.map(([t]) => t))], [left, width - right]);
   const y = scale([low - pad, high + pad], [height - bottom, top]);
   const grid = yTicks.map((v) => [rule(left, y(v), width - right, y(v), "grid"),
@@ -116,6 +116,7 @@ function namesBelow(labels, middle, step, base, turned) {
   const every = Math.max(1, Math.ceil((turned ? 13 : room + 10) / step));
   const end = middle(labels.length - 1) + step / 2, last = labels.length - 1;
   return labels.map((text, i) => {
+    if (!turned && every === 1) return label(middle(i), base + 18, "tick", short(text, 18), "middle");
     if (!turned && i && i === last) return label(end, base + 18, "tick", short(text, 18), "end");
     if (i % every || (!turned && i && middle(i) + 2 * room + 10 > end)) return null;
     if (turned) return s("g", { transform: `translate(${(middle(i) + 4).toFixed(1)} ${base + 12}) rotate(-40)` }, label(0, 0, "tick", short(text, 26), "end"));

@@ -5,14 +5,14 @@ view("Overview", { overview: corpusPage }, true);
 const LISTED = 40, MANY = 14;
 /** With fewer chains hardly any topic is so alike in all of them that another chain would have it. */
 const FEW_CHAINS = 4;
-const MARKS_BACK = { again: ["●", "came back"], partly: ["◐", "came back, but may not again"], alone: ["○", "did not come back"] };
+const MARKS_BACK = { again: ["●", "came back, and would again in 9 of 10 trainings"], partly: ["◐", "came back, but may not again"], alone: ["○", "did not come back"] };
 
 async function corpusPage() {
   const best = report.columns.length && isThere(report.best) ? report.columns[report.best] : null;
   const parts = best && (await block(`group-${report.best}`));
   const along = best ? null : report.along && (await block("along"));
   const touched = matchMedia("(hover: none)").matches, squares = best && !best.ordered && innerWidth > 620;
-  const say = readout(report.dots?.map ? `${touched ? "Touch" : "Point at"} a dot${squares ? `, a ${TOPIC} or a square` : touched ? "" : ` or a ${TOPIC}`}.` : "");
+  const say = readout(report.dots?.map ? `${touched ? "Touch" : "Point at"} a dot${squares ? `, a ${TOPIC} or a square` : touched ? "" : ` or a ${TOPIC}`}. ${touched ? `Touch a dot twice to read its ${NOUN}; + enlarges the map.` : `Click a dot to read its ${NOUN}. Enlarge the map by +, then drag it.`}` : "");
   const map = report.dots?.map && dotMap({ tell: tellDot, open: openDot, say });
   const intro = h("div.glance", h("h1", headline()), h("p.lead", sentences()), report.layer && h("p.remark", `The ${TOPICS} of layer ${report.layer.at} of ${report.layer.of}.`));
   const list = subjects({ best, parts, along, map, say });
@@ -38,7 +38,7 @@ function sentences() {
   const first = [dots ? "They share " : "There are ", bold(plural(topics.length, report.topic)), isThere(share) && [`; the largest, `, bold(bdi(nameOf(largest))), ", has ", bold(percent(share, 1)),
     `${NARROW}of all ${mixture ? NOUNS : "words"}`, isThere(low) && [" ", h("bdi", `(${between(low, high, 1)})`)]], ". "];
   const sure = dots && [" ", bold(count(dots.sure)), ` of ${dots.drawn < dots.of ? `${count(dots.drawn)} evenly spaced ` : `the ${count(dots.drawn)} `}${NOUNS} are ${dots.intervals ? "surely " : ""}more than half about one ${TOPIC}`,
-    dots.map ? `; pale dots are ${dots.intervals ? "too short or too mixed to say" : "more mixed"}.` : "."];
+    dots.map ? `; the others, pale on the map, are ${dots.intervals ? "too short or too mixed to say" : "more mixed"}.` : "."];
   return [first, recurrence(), sure];
 }
 
@@ -114,7 +114,7 @@ function subjects({ best, parts, along, map, say }) {
   const row = (t) => {
     const mark = known ? MARKS_BACK[t.trust?.state] ?? ["·", "not known"] : ["●", null];
     return h("a", { ...hued(t, "subject"), href: topicAddress(t.id), pointerenter: () => { light(t.id); tellSubject(t, say); }, pointerleave: () => light(null), focus: () => { light(t.id); tellSubject(t, say); }, blur: () => light(null) },
-      h("span.back", known ? { title: mark[1] } : UNREAD, mark[0], mark[1] && h("span.unseen", ` ${mark[1]}: `)), h("span.cut", bdi(levels > MANY && innerWidth < 1400 ? briefName(t) : nameOf(t))),
+      h("span.back", known ? { title: mark[1] } : UNREAD, mark[0], mark[1] && h("span.unseen", ` ${mark[1]}: `)), h("span.cut", bdi((levels > MANY && innerWidth < 1400) || innerWidth < 480 ? briefName(t) : nameOf(t))),
       t.weight ? bar({ mean: t.weight[0], low: t.weight[1], high: t.weight[2] }, top) : h("span"),
       h("span.figure", t.weight ? percent(t.weight[0], 1) : t.documents && count(t.documents)),
       matrix && h("span.squares", UNREAD, best.levels.map((_, level) => square(t, parts, best, level, say))),
@@ -132,8 +132,8 @@ function subjects({ best, parts, along, map, say }) {
   const order = choice("order", [["likeness", "by likeness"], ["share", "by share"], ["name", "by name"]], chosen.order, (value) => { chosen.order = value; draw(); });
   draw();
   if (matrix) map?.light({ level: chosen.level });
-  const key = [known ? "● came back, and would again in 9 of 10 trainings; ◐ came back, but may not again; ○ did not come back. " : "", shareInterval() ? "Bar and line: share of all words and its 90 % interval. " : "Bar: share of all words. ",
-    matrix ? h("span.wide-only", `A square is coloured if the ${TOPIC} ${shareInterval() ? "surely " : ""}has a greater share of these ${NOUNS} than of the others; a darker square is a greater share.`) : "", axis ? h("span.wide-only", "The line is its share ", bdi(best ? `by ${best.name}` : report.along.title), ", on one scale for all.") : ""];
+  const key = [known ? `${Object.values(MARKS_BACK).map((mark) => mark.join(" ")).join("; ")}. ` : "", shareInterval() ? "Bar and bracket: share of all words and its 90 % interval. " : "Bar: share of all words. ",
+    matrix ? h("span.wide-only", `A square is coloured if the ${TOPIC} ${shareInterval() ? "surely " : ""}has a greater share of these ${NOUNS} than of the others; a darker square is a greater share.`) : "", axis ? h("span.wide-only", `Curve: the ${TOPIC}'s share `, bdi(best ? `by ${best.name}` : report.along.title), `, on one scale for all ${TOPICS}.`) : ""];
   return h("section.card.subjects-card", { "--levels": levels, "--square": `${levels > 22 ? 9 : levels > MANY ? 12 : 18}px`, "--bar": levels > MANY ? "50px" : null, "--name": levels > MANY ? "90px" : null }, h("div.card-head", h("h2", capital(TOPICS), matrix && h("small", "by ", bdi(best.name))), h("div.pickers", filter, order)), place, h("p.remark", key));
 }
 
@@ -149,6 +149,6 @@ function square(t, parts, best, level, say) {
 }
 
 function tellSubject(t, say) {
-  const back = { again: "Came back, and would again in 9 of 10 trainings.", partly: "Came back, but may not again.", alone: "Did not come back: do not rely on it." }[t.trust?.state];
-  say.replaceChildren(bold(bdi(nameOf(t))), t.weight ? ` ${percent(t.weight[0], 1)} of all words${within(t.weight[1], t.weight[2])}. ` : " ", ...spaced(t.top).flat(), back ? ` ${back}` : "");
+  const [, back] = MARKS_BACK[t.trust?.state] ?? [];
+  say.replaceChildren(bold(bdi(nameOf(t))), t.weight ? ` ${percent(t.weight[0], 1)} of all words${within(t.weight[1], t.weight[2])}. ` : " ", ...spaced(t.top).flat(), back ? ` ${capital(back)}.` : "");
 }

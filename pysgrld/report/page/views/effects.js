@@ -9,7 +9,7 @@ function effectsPage(rest) {
   if (!of) return nothing(`There is no comparison ${shown(rest)} on this page; it has ${count(compared.length)}.`);
   const name = ({ column, first, second }) => `${shown(column)}: ${short(second, 24)} compared with ${short(first, 24)}`;
   const control = compared.length > 1 && choice("comparison", compared.map((each, i) => [i, name(each)]), at, (i) => visit(`#effects/${i}`));
-  const remark = `Predicted shares by ${shown(formula)}, over ${plural(documents, report.noun)}${interval() ? `; line: ${interval()}, on one axis with zero marked` : ""}. Surely more or less is bold; the greatest differences come first.`;
+  const remark = `Predicted shares by ${shown(formula)}, over ${plural(documents, report.noun)}${interval() ? `. Coloured lines: ${interval()}; dashes: no difference` : ""}. Bold: surely more or less. The greatest differences come first.`;
   return stacked("Effects", h("section.card", h("div.card-head", h("h1", bdi(name(of))), control), h("p.remark", remark), effectTable(of)), alongCard(of));
 }
 

@@ -4,7 +4,7 @@ view("Map", { map: mapPage }, report.map || report.merges.length);
 
 async function mapPage() {
   const pairs = await block("pairs");
-  const first = report.map && card("Map", [`Near circles are ${TOPICS} with many words in common. The area of a circle is its share; wide gaps mean little. `, bold(`${Math.round(10 * report.map.kept)} of 10`), ` neighbours here are true neighbours.${pairs ? ` The distance of every two ${TOPICS} is in All pairs.` : ""}`],
+  const first = report.map && card("Map", [`Near circles are ${TOPICS} with many words in common. The area of a circle is the ${TOPIC}'s share; wide gaps mean little. `, bold(`${Math.round(10 * report.map.kept)} of 10`), ` neighbours here are true neighbours.${pairs ? ` All pairs has every distance.` : ""}`],
     map({ title: `map of ${TOPICS}`, height: 560 }));
   const top = h(report.map && pairs ? "div.cols.map" : "div", first, pairs && pairsCard(pairs));
   return stacked("Map", top, report.merges.length > 0 && treeCard());
@@ -57,5 +57,5 @@ function ofPair(distance, correlation) {
 function treeCard() {
   const many = report.order.length > 200;
   const drawing = tree({ title: `tree of ${TOPICS}`, row: many ? 14 : 20 });
-  return card("Tree of likeness", `Which ${TOPICS} join first, and at what distance.`, many ? h("div.scrolled", reachable("tree"), drawing) : drawing);
+  return card("Tree of likeness", `Similar ${TOPICS} join first. The axis is the distance at which they join.`, many ? h("div.scrolled", reachable("tree"), drawing) : drawing);
 }

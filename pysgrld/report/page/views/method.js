@@ -10,11 +10,11 @@ function methodPage(rest) {
   const pairs = (list, kind = "dt") => h("dl.options", list.map(([name, value]) => [h("dt", kind === "dt" ? name : h(kind, name)), h("dd", bdi(String(value)))]));
   const given = report.options.filter(([, , own]) => own);
   const { draws: first, pooled } = report.interval;
-  const draws = pooled === first ? `${count(first)} kept` : `${count(pooled)} draws of all chains, ${count(first)} of them of the first`;
+  const draws = pooled === first ? plural(first, ["posterior sample", "posterior samples"]) : `${count(pooled)} posterior samples of all chains, ${count(first)} of the first`;
   const run = card("This run", null, pairs([["run", report.run], ["made by", `sgmc ${report.sgmc}`], ["intervals", report.interval.draws ? `${report.interval.title}; ${draws}` : "none"]]),
     given.length > 0 && [h("h3", "Options given"), pairs(given)],
     h("details", h("summary", `all ${report.options.length} options`), pairs(report.options)), missingLines());
-  const away = card("Take away", `Names that you give to ${TOPICS} stay in this browser; labels.json takes them to sgmc report --labels.`,
+  const away = card("Save", `Names that you give to ${TOPICS} stay in this browser. Save them as labels.json for sgmc report --labels.`,
     h("div.buttons", more("topics.csv", () => save("topics.csv", topicsFile(), "text/csv")), more("labels.json", () => save("labels.json", labelsFile(), "application/json")), more("print", () => print())));
   const keys = card("Keys", null, pairs([["/", "search"], ["j, k", `next and previous ${TOPIC} or ${NOUN}`], ["arrows", "move in charts and lists"], ["Escape", "leave the search"]], "kbd"));
   return { title: "Method", node: h("div.cols.method", read, h("div.stack", run, away, keys)) };

@@ -47,7 +47,7 @@ function timeTable(parts) {
 
 function shareOverTime(parts, topic) {
   const { names, documents } = report.slices;
-  if (!parts.has("mean")) return h("p.remark", "The corpus is not there: shares in slices are not known.");
+  if (!parts.has("mean")) return h("p.remark", "The run's corpus is missing, so shares in slices are not known.");
   const [mean, low, high] = ["mean", "low", "high"].map((part) => inSlices(parts, part, topic.place, ofShare16));
   const say = readout(`Share of the average ${NOUN} of each slice${shareInterval() ? `; band: ${shareInterval()}` : ""}.`);
   const told = (i) => say.replaceChildren(bold(bdi(names[i])), `: ${percent(mean[i], 1)}${within(low[i], high[i])}, ${plural(documents[i], report.noun)}`);
@@ -103,6 +103,6 @@ function changesCard(parts, topic) {
     return h("tr", rowHead(wordLink(words[i])), h("td", spark(mean)), numeral(percent(mean[0], digitsFor(most))), numeral(percent(mean.at(-1), digitsFor(most))),
       numeral(said ? bold(times(by)) : times(by)), faint(isThere(low) && `${times(low)} to ${times(high)}`), faint(said));
   };
-  const head = [colHead("word"), colHead("over time, each on its own scale"), colHead(short(names[0], 14), "figure"), colHead(short(names.at(-1), 14), "figure"), colHead("times as probable", null, 3)];
+  const head = [colHead("word"), colHead("over time, on its own scale"), colHead(short(names[0], 14), "figure"), colHead(short(names.at(-1), 14), "figure"), colHead("times as probable", null, 3)];
   return card("What changes", null, h("div", { class: "groups-scroll", tabindex: "0", role: "region", "aria-label": "words that change" }, table("effects", head, order.map(row))));
 }

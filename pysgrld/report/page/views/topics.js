@@ -84,7 +84,7 @@ async function wordsCard(topic) {
 function wordTable(terms, top, linear) {
   const figure = (x) => (linear ? fixed(x, 3) : percent(x, digitsFor(top / 10)));
   const longest = Math.min(20, Math.max(7, ...terms.map((term) => shown(term.word).length)));
-  const band = interval() ? ` · ${interval()}` : "";
+  const band = interval() ? ` (${interval()})` : "";
   const head = [colHead("word"), colHead([linear ? "entry of the direction" : `probability in the ${TOPIC}`, h("small", band)], null, 2), !linear && colHead("share of its uses", "of-uses", 2)];
   const row = (term) => h("tr", { title: tellTerm(term, figure, linear) }, rowHead(h("span.cut", wordLink(term.word))),
     wideCell(bar(term, top)), numeral(figure(term.mean)),
@@ -159,7 +159,7 @@ function chainsCard(topic) {
   if (!topic.others?.length) return null;
   const row = ({ chain, id, overlap, words }) => h("tr", rowHead(`chain ${chain}`, h("small", `${TOPIC} ${id}`)), numeral(overlapText(overlap)),
     wideCell(words.map(([word, common], i) => [i ? " " : "", h(common ? "b" : "span", bdi(word))])));
-  return card("In the other chains", "How much of its probability they have in common, and their first words; words in common are bold.", table("others", null, topic.others.map(row)));
+  return card("In the other chains", `The ${TOPICS} that match this one, with their overlap (the probability in common) and first words; words in common are bold.`, table("others", null, topic.others.map(row)));
 }
 
 function seedsCard(topic) {
@@ -181,13 +181,12 @@ async function nearOf(id) {
 async function nearCard(topic) {
   const near = await nearOf(topic.id);
   if (!near || !near.nearest.length) return null;
-  const rows = (list, signed) => h("ul.near", list.slice(0, 6).map(([id, number]) => h("li", topicLink(byId.get(id)),
+  const rows = (list, signed) => h("ul.near", list.slice(0, 4).map(([id, number]) => h("li", topicLink(byId.get(id)),
     h("a.figure", { href: `#pair/${topic.id}-${id}`, "aria-label": `side by side with ${nameOf(byId.get(id))}`, title: "side by side" }, (signed && number > 0 ? "+" : "") + fixed(number, 2)))));
   const drawn = report.map && topic.xy && [map({ title: `${nameOf(topic)} and its nearest`, height: 250, chosen: topic.id, near: near.nearest.slice(0, 4).map(([id]) => id) }),
     h("p.remark", `${Math.round(10 * report.map.kept)} of 10 neighbours here are true neighbours; lines lead to the four nearest ${TOPICS}.`)];
-  return card("Near it", null, drawn, h("div.cols.even",
-    h("div", h("h3", "shares words with ", h("small", "distance")), rows(near.nearest, false)),
-    near.friends.length > 0 && h("div", h("h3", `in the same ${NOUNS} `, h("small", "correlation")), rows(near.friends, true))),
+  return card(`Similar ${TOPICS}`, null, drawn, h("h3", "with similar words ", h("small", "distance")), rows(near.nearest, false),
+    near.friends.length > 0 && [h("h3", `in the same ${NOUNS} `, h("small", "correlation")), rows(near.friends, true)],
     h("p.remark", `Select a number to see the two ${TOPICS} side by side.`));
 }
 

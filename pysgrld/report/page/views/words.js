@@ -34,7 +34,7 @@ async function itsTopics(words, place) {
     return h("tr", hued(t), rowHead(topicLink(t)), wideCell(bar({ mean: share }, 1)), numeral(bold(percent(share))),
       faint(term ? percent(term.mean, 2) : "–"), faint(term && term.rank <= 30 ? `no. ${term.rank}` : "after 30"), t.found && faint(t.found.join(" of ")));
   };
-  const head = [colHead(TOPIC), colHead("share of its uses", null, 2), colHead(`in the ${TOPIC}`, "figure"), colHead("place there", "figure"), all.length > 0 && byId.get(all[0][0]).found && colHead("chains", "figure")];
+  const head = [colHead(TOPIC), colHead("share of its uses", null, 2), colHead(`in the ${TOPIC}`, "figure"), colHead("rank there", "figure"), all.length > 0 && byId.get(all[0][0]).found && colHead("chains", "figure")];
   const rest = all.length > 0 && others > 0.005 && h("tr.others-row", rowHead("all others"), wideCell(bar({ mean: others }, 1, "grey")), numeral(percent(others)), h("td"), h("td"));
   const body = all.length ? table("its-topics", head, [all.map(row), rest]) : h("p", `No ${TOPIC} has as much as 4 % of its uses.`);
   return card(`Its ${TOPICS}`, usesOf(words, place), body);
@@ -51,7 +51,7 @@ async function itsDirections(words, place) {
   const all = sorted(found, ([, term]) => term.mean, false);
   const top = Math.max(...all.map(([, term]) => Math.abs(term.high))) || 1;
   const row = ([t, term]) => h("tr", hued(t), rowHead(topicLink(t)), wideCell(bar(term, top)), numeral(bold(fixed(term.mean, 3))), faint(term.mean > 0 ? `no. ${term.rank}` : "away"));
-  const head = [colHead(TOPIC), colHead("entry of the direction", null, 2), colHead("place there", "figure")];
+  const head = [colHead(TOPIC), colHead("entry of the direction", null, 2), colHead("rank there", "figure")];
   return card(`Its ${TOPICS}`, usesOf(words, place), all.length ? table("its-topics", head, all.map(row)) : h("p", `It is not among the greatest entries of any ${TOPIC}.`));
 }
 
@@ -63,9 +63,10 @@ async function itsLines(words, place) {
   if (report.texts !== "kept") return itsDocuments(word, all);
   const found = linesOf(word, all);
   const topics = [...new Set(found.map((line) => line.topic))].map((id) => [id, found.filter((line) => line.topic === id)]).sort((a, b) => b[1].length - a[1].length);
-  const body = topics.slice(0, 8).map(([id, lines]) => h("div.lines", h("h3", topicLink(byId.get(id)), h("small", plural(lines.length, ["line", "lines"]))),
-    lines.sort((a, b) => b.sure - a.sure).filter(firstOf).slice(0, 4).map((line) => lineOf(line, all))));
-  return card("In its lines", found.length ? `From the texts on this page${report.docs.held.some(Boolean) ? ", held-out ones included" : ""}, by the ${TOPIC} that the word has there; the surest first.` : "It is in none of the texts on this page.", body);
+  const most = innerWidth > 620 ? Math.max(4, Math.floor(12 / topics.length)) : 4;
+  const body = topics.slice(0, 8).map(([id, lines]) => h("div.lines", h("h3", topicLink(byId.get(id)), h("small", plural(lines.length, ["use", "uses"]))),
+    lines.sort((a, b) => b.sure - a.sure).filter(firstOf).slice(0, most).map((line) => lineOf(line, all))));
+  return card("Where it is used", found.length ? `Passages of the texts on this page${report.docs.held.some(Boolean) ? ", held-out texts included" : ""}, by the ${TOPIC} of the word there; the most certain come first.` : "No text on this page has it.", body);
 }
 
 const firstOf = (line, i, lines) => lines.findIndex((other) => other.doc === line.doc) === i;
@@ -91,7 +92,7 @@ function lineOf({ doc, start, end, topic, sure }, all) {
 function itsDocuments(word, all) {
   const found = all.map((content, doc) => [doc, content.words?.find(([w]) => w === word)]).filter(([, entry]) => entry).sort((a, b) => b[1][1] - a[1][1]).slice(0, innerWidth > 620 ? 20 : 10);
   const row = ([doc, [, n, topic]]) => h("tr", rowHead(h("a.cut", { href: docAddress(doc) }, bdi(docTitle(doc)))), numeral(`${count(n)} ×`), h("td", byId.has(topic) && topicLink(byId.get(topic))));
-  return card(`${capital(NOUNS)} that have it`, found.length ? `Of those on this page, the most uses first, and the ${TOPIC} that it most likely has there.` : `No ${NOUN} on this page has it.`, found.length > 0 && table("its-topics", null, found.map(row)));
+  return card(`${capital(NOUNS)} that have it`, found.length ? `Of the ${NOUNS} on this page, with the likeliest ${TOPIC} of the word there; the most uses come first.` : `No ${NOUN} on this page has it.`, found.length > 0 && table("its-topics", null, found.map(row)));
 }
 
 function frequentCards(words) {
@@ -99,9 +100,9 @@ function frequentCards(words) {
   const some = Array.from({ length: Math.min(4000, words.list.length) }, (_, place) => [place, topicsOfWord(words, place)]);
   const shared = some.filter(([, topics]) => topics.length > 1 && topics[1][1] >= 0.3).slice(0, 30);
   const row = ([place, topics]) => h("tr", rowHead(h("span.cut", wordLink(words.list[place]))), faint(count(words.count[place])), wideCell(strip(topics)),
-    h("td.lead-topic", topics.slice(0, 1).map(([id]) => topicLink(byId.get(id)))));
+    h("td.lead-topic", topics.slice(0, 1).map(([id]) => topicLink(byId.get(id), "", briefName))));
   const listed = (list) => table("frequent", [colHead("word"), colHead("uses", "figure"), colHead(TOPICS), colHead("most in", "lead-topic")], list.map(row));
-  return h("div.cols.even", card("Frequent words", `How their uses are divided among ${TOPICS}.`, listed(some.slice(0, 30))), shared.length > 0 && card(`Frequent words of two ${TOPICS}`, "The second has at least 30 % of the uses.", listed(shared)));
+  return h("div.cols.even", card("Frequent words", `How their uses are divided among ${TOPICS}.`, listed(some.slice(0, 30))), shared.length > 0 && card(`Frequent words of two ${TOPICS}`, `The second ${TOPIC} has at least 30 % of the word's uses.`, listed(shared)));
 }
 
 /** The frequent words, for models that do not divide the uses of a word among topics. */
