@@ -174,6 +174,13 @@ def test_no_view_is_wide_or_endless(opened, widths):
         assert width < 640 or cut <= 0, width
 
 
+def test_a_topic_with_long_names_is_not_endless(opened):
+    """Red with: five documents at 640 px, as on a wide page: 4,111 pixels."""
+    it = opened("hostile", 640)
+    it.go("topic/0")
+    assert it.page.evaluate("document.documentElement.scrollHeight") <= 4000
+
+
 def test_on_a_phone_the_topics_come_before_the_map(opened):
     it = opened("plain", width=390)
     places = [

@@ -195,7 +195,7 @@ async function nearCard(topic) {
 async function surelyCard(topic) {
   if (!report.docs || !topic.rep.length) return null;
   const all = await contents();
-  const some = topic.rep.slice(0, innerWidth > 620 ? 5 : 3).map((i) => surely(topic, i, all[i])).filter(Boolean);
+  const some = topic.rep.slice(0, innerWidth > 820 ? 5 : 3).map((i) => surely(topic, i, all[i])).filter(Boolean);
   const remark = mixture ? `The ${NOUNS} that are most surely in it.` : `Sorted by the low ends of their intervals.${report.texts === "kept" ? ` The passage with most of the ${TOPIC} is shown; its words are tinted.` : ""}`;
   return some.length > 0 && card(`${capital(NOUNS)} with most of it`, remark, h("div.surely", some));
 }
