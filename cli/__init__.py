@@ -278,8 +278,8 @@ Topic models by stochastic-gradient MCMC.
 )
 def main() -> None:
     """Run ``sgmc``."""
-    # On a shared machine, threads that spin at a barrier take processors from the threads that they
-    # wait for. The OpenMP library reads OMP_WAIT_POLICY when the compiled core is loaded.
+    # Waiting OpenMP threads would spin, and so take processors from the threads that they wait for.
+    # With this setting they sleep. The library reads it when the compiled core is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     # NumPy's OpenBLAS would start one thread per processor, but sgmc does not use these threads.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

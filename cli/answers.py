@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 #: `BARS`: characters of a small bar chart, the lowest bar first. `LISTED`: maximum number of
 #: document groups that are listed below a topic.
 BARS, LISTED = "▁▂▃▄▅▆▇█", 4
-#: A remark is printed if a topic's interval by words is wider than its interval by documents by
-#: more than this factor. The width of an interval is divided by the mean share.
+#: If a topic's interval by words is more than this factor wider than its interval by documents, a
+#: remark is printed. Widths are divided by the mean share before they are compared.
 UNEVEN = 3.0
 #: Indentation of the excerpt of a document.
 INDENT = " " * 11

@@ -25,7 +25,7 @@ MOST_JOBS = 100_000
 #: Default maximum number of times that a job returns to the queue. ``train`` has no maximum,
 #: because it ends by itself if restarts make no progress.
 RESTARTS = 20
-#: Seconds after the end of one MPI process at which SLURM kills the remaining processes.
+#: When one MPI process has ended, SLURM waits this number of seconds and then kills the others.
 LAST_RANK = 30
 
 #: Commands that stop at a signal, and resume when the same command is run again.
@@ -194,8 +194,9 @@ def script(job: Job) -> str:
     tasks, together = "--ntasks=1", ""
     if job.shared:
         tasks = f"--nodes={job.nodes or 1} --ntasks-per-node={job.ranks or 1}"
-        # The ranks exit with code 85 one after another. A rank that SLURM kills after the exit of
-        # another rank would exit with code 143. The script explains these options (`_comment`).
+        # Ranks that stop exit with code 85, one after another. Without these options, SLURM would
+        # kill the last ranks, which would then exit with code 143. The script explains the options
+        # (`_comment`).
         together = f"--mpi={job.plugin} --kill-on-bad-exit=0 --wait={LAST_RANK} "
     requests = [
         f"--job-name=sgmc-{job.name} {tasks} --cpus-per-task={job.cpus} --time={_clock(job.seconds)}",
@@ -285,7 +286,7 @@ def _word(word: str, values: Mapping[str, str]) -> str:
     """Quote a word for the shell; each name in braces becomes a shell variable."""
     if not _PLACE.search(word):
         return shlex.quote(word)
-    # Pieces of text alternate with names; the first and the last piece are text.
+    # `split` returns texts and names in turn. The first and the last piece are texts.
     pieces = _PLACE.split(word)
     text = [re.sub(r'([\\"$`])', r"\\\1", piece) for piece in pieces]
     text[1::2] = [f"${{{name}}}" if "".join(pieces[::2]) else f"${name}" for name in pieces[1::2]]

@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from pysgrld.effects.answers import ColumnTest, Effects, TopicEffect, TopicsContrasted
     from pysgrld.report.answers import Between
 
-#: If a formula has more columns than this number, tables list only topics with shares that surely
-#: differ.
+#: If a formula has more columns than this number, tables list only the topics with significant
+#: differences.
 WHOLE = 4
 #: `NAME`, `_LEAST_NAME`: maximum and minimum width to which topic names are shortened.
 NAME, _LEAST_NAME = 22, 12
-#: If fewer documents than this number have a value, a line below the table states their number.
+#: Values that fewer documents than this number have are listed below the table.
 FEW = 10
-#: Maximum width of a shown value of a column.
+#: Maximum number of characters of a column's value in the table.
 _VALUE = 12
 
 
@@ -372,7 +372,8 @@ def _show_factor(
         largest.append(max(pairs, key=lambda pair: pair[0].rank))
     largest.sort(key=lambda pair: pair[0].rank, reverse=True)
     rows, values = [], []
-    # If all comparisons have the same first value, this value is the reference.
+    # Each comparison has two values of the column. If all comparisons have the same first value,
+    # this value is the reference.
     firsts = {comparison.first for comparison in comparisons}
     for topic, pair in largest:
         i = place[topic.topic]

@@ -94,7 +94,8 @@ def page(path: Sequence[str], version: str) -> str:
     formatter = Roff()
     command.format_help(context, formatter)
     name = "-".join(("sgmc", *path))
-    # A subcommand refers to its parent command; ``sgmc`` itself refers to all commands.
+    # The section "SEE ALSO" names the parent command of a subcommand. For ``sgmc`` it names all
+    # subcommands.
     related = [path[:-1]] if path else [(name,) for name in COMMANDS]
     see = [rf"\fB{_text('-'.join(('sgmc', *other)))}\fR(1)" for other in related]
     parts = [

@@ -26,7 +26,7 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 SHORT = {"topics": "-k"}
 #: Maximum width of the left column of a help text.
 COLUMN = 28
-#: Key in the context of a command. Its value is True if the help shows all options.
+#: Key in the dict `meta` of a click context. Its value is True if the help shows all options.
 ALL = "pysgrld.help_all"
 
 
@@ -156,7 +156,7 @@ class Described(click.Command):
             if record is not None and (whole or getattr(param, "first", True)):
                 group = getattr(param, "group", "Options") if whole else "Options"
                 groups.setdefault(group, []).append(record)
-        # The group is removed and added again, so that it comes last.
+        # The group "Options" is removed and added again, so that it comes last.
         groups["Options"] = groups.pop("Options")
         widths = [len(column) for records in groups.values() for column, _ in records]
         width = max(w for w in widths if w <= COLUMN)
@@ -289,7 +289,8 @@ _READING = {
 _READING["vocab"] = _READING["vocab"]._replace(
     shown="next to the counts", help="file with the words of a file of counts, one per line"
 )
-#: Decorator that adds the reading options to a command. `reading_of` returns the user's values.
+#: Decorator that adds the options for reading texts to a command. `reading_of` returns the values
+#: that the user gave.
 options_of_reading = options_of(_READING)
 
 

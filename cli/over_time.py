@@ -12,9 +12,9 @@ from .terminal import echo, fill, room, shown, wrap
 if TYPE_CHECKING:
     from pysgrld.reading.results import Results
 
-#: Numbers for each topic. `SLICES`: number of time slices that are printed. `WORDS`: number of
-#: words that are printed for a slice. `FOLLOWED`: number of words that are tested for a change.
-#: `TOLD`: maximum number of rising words, and of falling words, that are printed.
+#: Limits for each topic. `SLICES`: number of time slices that are printed. `WORDS`: number of words
+#: that are printed for a slice. `FOLLOWED`: number of words that are tested for a change. `TOLD`:
+#: maximum number of rising words, and of falling words, that are printed.
 SLICES, WORDS, FOLLOWED, TOLD = 6, 8, 10, 4
 
 

@@ -79,8 +79,8 @@ class Screen(logging.Handler):
         self.stamped = stamped and not is_terminal
         self.began = self.last = time.monotonic()
         self._first: tuple[float, int] | None = (
-            # None, or the time of the first report on reading a corpus and the number of bytes
-            # that had been read.
+            # Time of the first report on reading a corpus, and the number of bytes read by then.
+            # None before this report.
             None
         )
         self._bar: Any = None

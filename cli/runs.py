@@ -97,7 +97,7 @@ def _prune(found: list[ListedRun]) -> None:
         try:
             pruned = prune(run.path)
             deleted, freed = deleted + pruned.checkpoints, freed + pruned.bytes
-        except SgmcError as error:  # Continue with the next run.
+        except SgmcError as error:
             echo(f"sgmc: warning: {error}", err=True)
     echo(f"{plural(deleted, 'checkpoint')} deleted, {freed / 1e6:,.1f} MB freed", err=True)
 

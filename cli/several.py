@@ -77,7 +77,8 @@ class SeveralScreen(Screen):
             )
         elif values[0] not in self._said:
             self._said.add(values[0])
-            # A line that comes before the chain has started applies to all chains.
+            # A line from a chain that has not started yet applies to all chains, so it names no
+            # chain.
             line = f"{self.called(number)}: {values[0]}" if number in self._started else values[0]
             super().note(line, values[1])
 

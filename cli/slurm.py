@@ -27,7 +27,8 @@ from .terminal import echo, named, standard_output
 USUAL_JOBS = 1000
 #: Word in the scripts of ``sgmc plan`` that stands for all input files.
 PLACEHOLDER = "FILES"
-#: Names of options, and of arguments, whose values are inputs: files, folders or runs.
+#: `_INPUTS`: names of the options whose values are files or folders of input. `_ARGUMENTS`: names
+#: of the arguments whose values are inputs or runs.
 _INPUTS = ("vocab", "metadata", "phrases", "seed_words", "holdout_corpus")
 _ARGUMENTS = ("corpus", "run", "runs", "run_and_corpus", "named", "folder")
 #: Maximum size, in bytes, of the file given with ``--setup``.
@@ -419,7 +420,8 @@ def _bytes(memory: str | None) -> int | None:
     return int(number) << {"K": 10, "": 20, "M": 20, "G": 30, "T": 40}[unit]
 
 
-#: Options with which each job of an array writes its part of a common result.
+#: With one of these options, the jobs of an array may write to the same folder, because each job
+#: writes a different part of the result.
 _SHARING = ("--shard", "--part", "--task")
 
 

@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # Type checkers do not see this branch, so that they report unknown names.
+if not TYPE_CHECKING:  # Type checkers ignore this branch, so they report unknown names.
 
     def __getattr__(name: str) -> Any:
         if name == "__version__":

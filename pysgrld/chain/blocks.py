@@ -38,8 +38,9 @@ from pysgrld.types import (
     wider,
 )
 
-#: Number of iterations between two updates of learned priors, if iterations use minibatches. An
-#: update brings all rows of the topic matrix up to date, which takes time.
+#: Number of iterations between two updates of learned priors, if iterations use minibatches.
+#: Updates are rare because each update brings all rows of the topic matrix up to date, which takes
+#: time.
 PRIORS_EVERY = 20
 
 
@@ -203,7 +204,7 @@ class BlockChain(Chain):
                     seeds = select_owned_seeds(b.seeds, state.peers)
                     counts = add_seed_counts(counts, seeds, whole_tokens=self._whole_tokens)
                 state.step(key, counts, state.step_size(pace, counts))
-        except NumericalError as error:  # The message of a kernel does not name the iteration.
+        except NumericalError as error:  # Add the iteration and advice.
             other = "larger" if h < core.LEAST_STEP else "smaller"
             raise NumericalError(
                 f"iteration {t} (step size {h:g}): {error}; use a {other} --step-size"
@@ -439,7 +440,7 @@ class BlockChain(Chain):
             If the arrays are not a state of this chain.
         """
         peers = self.states[self.topics.name].peers
-        # If `peers` is None, a restored state replaces all rows, and processes exchange nothing.
+        # Set `peers` to None, so that `restore` replaces all rows and sends no messages.
         self.states[self.topics.name].peers = None
         if step > self.warm_up:
             self._end_warm_up()

@@ -334,9 +334,10 @@ ALONE = Communicator()
 # ---- launchers
 
 
-#: Environment variables in which launchers give rank and size: Open MPI, then MPICH and Intel MPI
-#: (also under ``srun --mpi=pmi2``), then SLURM. The first launcher in this list with such variables
-#: is the nearest one to the process.
+#: Environment variables in which launchers set the rank and the number of processes: Open MPI, then
+#: MPICH and Intel MPI (also under ``srun --mpi=pmi2``), then SLURM. If one launcher starts another
+#: (SLURM, for example, starts Open MPI), the first entry with set variables belongs to the inner
+#: launcher.
 _VARIABLES = (
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
     ("PMI_RANK", "PMI_SIZE"),

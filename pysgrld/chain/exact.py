@@ -40,13 +40,13 @@ DRAWS = 200
 #: sweeps, draws depend on the initial state, so a shorter refinement runs only at the user's
 #: request (docs/calibration.md).
 FEWEST = 400
-#: Minimum number of sweeps of each chain if the user gives no budget. More sweeps increase the
-#: effective sample size of words and documents, but hardly the one of topic shares. The minimum is
-#: lower if the sweeps of all chains would sample more than `AFFORDED` tokens.
+#: `ENOUGH`: minimum number of sweeps of each chain if the user gives no budget. More sweeps hardly
+#: increase the effective sample size of topic shares. `AFFORDED`: number of tokens. If `ENOUGH`
+#: sweeps of all chains would sample more tokens, the minimum is lower.
 ENOUGH, AFFORDED = 400, 3.2e9
-#: As `ENOUGH`, but for topics over time, which mix more slowly because steps may be rejected.
+#: Value of `ENOUGH` for topics over time, which mix more slowly because steps may be rejected.
 ENOUGH_OVER_TIME = 1000
-#: Time to sample a token in a collapsed Gibbs sweep, divided by the time in a training minibatch.
+#: Time per token in a collapsed Gibbs sweep, divided by the time per token in minibatch training.
 COST = 2.5
 #: If a Gibbs refinement follows, training has converged if doubling its length improves the score
 #: by less than this fraction. Without a refinement the fraction is smaller, because results then
@@ -436,8 +436,8 @@ class ExactStage:
             self._spread = WordSpread(first.top_words, first.start_variance)
 
 
-#: Function that may store the draw of a chain. It returns the stored matrices, which have one row
-#: per topic, or None if it does not store the draw.
+#: Function that is called with a chain, and may store the chain's draw. It returns the stored
+#: matrices (one row per topic), or None if it does not store the draw.
 Keep = Callable[[ExactChain], Mapping[str, Array] | None]
 
 
@@ -575,7 +575,7 @@ def read_ess(arrays: Mapping[str, Array]) -> dict[str, float]:
     """
     medians = {}
     names = (n.removeprefix(_TRACE) for n in arrays if n.startswith(_TRACE))
-    for name in sorted(names, reverse=True):  # Order of sizes: words, shares, documents.
+    for name in sorted(names, reverse=True):  # first "words", then "shares", then "documents"
         sizes = bulk_sizes(split_by_chain(arrays[f"{_TRACE}{name}"]))
         if not np.isnan(sizes).all():
             medians[name] = median(sizes)

@@ -586,7 +586,7 @@ def _empty_rows_like(array: Array, rows: Int64s) -> Array:
     return np.empty((len(rows), *array.shape[1:]), array.dtype)
 
 
-#: A digest with all bits set.
+#: XOR with this number inverts all bits of a digest.
 _ALL = (1 << 64) - 1
 
 

@@ -39,11 +39,13 @@ REPLICATES = 6
 #: Number of top words of a topic for which the variance between replicates is measured. Other words
 #: keep their posterior draws.
 WORDS = 256
-#: Degrees of freedom with which the posterior variance enters the moderated variance.
+#: Degrees of freedom of the posterior variance in the moderated variance, which is an average of
+#: the posterior variance and the variance between replicates.
 PRIOR_FREEDOM = 6
-#: `RESTARTED`: variance between runs on different documents, as a fraction of the variance between
-#: short chains. The fraction is less than 1, because a run begins with means over several chains.
-#: `TYPICAL`: the variance between short chains in real texts, which is assumed if a run has none.
+#: `RESTARTED`: variance between runs on different documents, divided by the variance between the
+#: short chains with which a run begins. The ratio is less than 1, because a run starts from means
+#: over several short chains. `TYPICAL`: variance between short chains in real texts. It is assumed
+#: for a run without short chains.
 RESTARTED, TYPICAL = 0.15, 0.07
 #: Number of a topic's top words over which the ratio of variances is averaged.
 _RATIO_WORDS = 20

@@ -72,7 +72,7 @@ class Chain(ABC):
         self.step_size_at = step_sizes(options.warm_up, options.step_size)
         self.step = 0
         self._batches = Ahead(stream, waiting)
-        # minibatch of all documents, or None if iterations use different documents
+        # the minibatch if every iteration uses all documents, else None
         self._whole: Minibatch | None = None
 
     @property
@@ -186,7 +186,7 @@ class Chain(ABC):
         All processes must call this method; the first process has the topics until the next
         iteration.
         """
-        return  # Only chains that run in several processes have rows to send.
+        return  # A chain in a single process has all rows already.
 
     def gather(self) -> None:
         """Gather the sampled variables of all documents on the first process.

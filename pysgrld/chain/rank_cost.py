@@ -70,9 +70,9 @@ class Cost(NamedTuple):
         """Return the number of consecutive messages in an iteration; 0 with one rank."""
         if ranks == 1:
             return 0
-        # An iteration has three reductions, and six messages to each other rank: the number of
-        # words, the words, the topics, the counts, and the changes of the topics' sums, first after
-        # lazy rows are brought up to date, then after rows are updated.
+        # An iteration has three reductions. Each rank also sends six messages to each other rank:
+        # the number of words, the words, the topics, the counts, and twice the changes of the
+        # topics' sums (after lazy rows are brought up to date, and after rows are updated).
         return 3 * math.ceil(math.log2(ranks)) + 6 * (ranks - 1)
 
     def exchange(self, ranks: int) -> float:

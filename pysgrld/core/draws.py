@@ -22,8 +22,8 @@ from pysgrld.types import Array, Block, Floats, Int32s
 #: and optionally `WEIGHTS`.
 Draw = dict[str, Floats]
 
-#: Name of the array of weights with which the topics of tokens are sampled, if these weights are
-#: not phi.
+#: Name of the array of weights that replace phi when the topics of tokens are sampled. A draw
+#: without this array uses phi.
 WEIGHTS = "weights"
 
 

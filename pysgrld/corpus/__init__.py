@@ -20,7 +20,7 @@ __all__ = ["Corpus", "CorpusOptions", "open_corpus"]
 
 _MODULES = {"Corpus": "pysgrld.corpus.store", "open_corpus": "pysgrld.corpus.open"}
 
-if not TYPE_CHECKING:  # With `__getattr__`, type checkers would accept any name.
+if not TYPE_CHECKING:  # Hidden: with `__getattr__`, type checkers would accept any name.
 
     def __getattr__(name: str) -> Any:
         if name in _MODULES:

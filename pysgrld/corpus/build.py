@@ -105,7 +105,7 @@ def build(
                     "nothing that was read from standard input is kept; run the command again"
                 )
             raise Interrupted(f"{stop.reason}: stopped while reading; {resume_hint}") from None
-    # If the input is a stored corpus, `open_corpus` returns that corpus, which is then copied.
+    # If the input is a stored corpus, `open_corpus` returns this corpus, so copy it.
     if resolve_path(made.path) != resolve_path(place):
         with work_folder(place) as work:
             copy_parts(made.path, work.folder / "copy")

@@ -27,8 +27,9 @@ _POLYNOMIAL = 0x04C11DB7
 _LONGEST = 2**20
 
 
-#: For each pair of bytes: True if a mark can have this pair as its second and third byte. A mark
-#: may begin at any bit of its first byte. The search for marks skips all other pairs.
+#: For each pair of bytes: True if it can be the second and third byte of a mark. Marks are the six
+#: bytes at the start of a block and at the end of a stream. They may begin at any bit of a byte.
+#: The search for marks skips all other pairs.
 _TABLE = np.zeros(2**16, np.bool_)
 _TABLE[[m << (8 - shift) >> 32 & 0xFFFF for m in (_BLOCK, _END) for shift in range(8)]] = True
 
@@ -271,7 +272,7 @@ def _with_checksum(header: bytes, checksum: int, bits: int) -> tuple[bytes, byte
         content += (remainder ^ register).to_bytes(4, "big")
         stream = int.from_bytes(bz2.compress(content, int(header[3:])), "big")
         padding = next(n for n in range(8) if stream >> (32 + n) & _MARK == _END)
-        # The first bit of the header is 0, so the number `stream` lacks it.
+        # `bit_length` does not count the first bit of the header, which is 0, so add 1.
         size = stream.bit_length() - 80 - padding + 1
         if size % 8 == bits:
             stream = stream >> (80 + padding) << -size % 8

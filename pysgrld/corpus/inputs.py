@@ -29,8 +29,8 @@ from pysgrld.run.layout import CHECKPOINTS, CONFIG
 
 #: Maximum number of file suffixes that a message lists.
 MOST = 8
-#: A folder with both files of `_RUN` is a run. A folder with all files of an entry of `_OURS` was
-#: written by sgmc; it is a run, a stored corpus or an export.
+#: A folder with both files of `_RUN` is a run. A folder was written by sgmc (as a run, a stored
+#: corpus or an export) if it has all files of one entry of `_OURS`.
 _RUN = (CONFIG, CHECKPOINTS)
 _OURS = (
     _RUN,
@@ -196,7 +196,8 @@ def vocabulary_beside(path: Path) -> Path | None:
     for end in range(len(parts), 0, -1):
         for suffix in ("", *COMPRESSED):
             vocabulary = path.parent / f"vocab.{'.'.join(parts[:end])}.txt{suffix}"
-            # With None as `refusal`, `is_file` returns False for a name that is too long.
+            # The argument None makes `is_file` return False, not raise an error, if the name is too
+            # long.
             if is_file(vocabulary, None):
                 return vocabulary
     every = [p for s in ("", *COMPRESSED) for p in path.parent.glob(f"vocab.*.txt{s}")]
@@ -283,7 +284,7 @@ def texts_of_folder(folder: Path) -> Folder:
     files: list[Path] = []
     tables: list[Path] = []
     bare: list[Path] = []
-    # number of files with each suffix that are neither documents nor tables
+    # number of files that are neither documents nor tables, by suffix
     suffixes: Counter[str] = Counter()
     hidden = ours = 0
     for parent, folders, names in os.walk(folder, onerror=refuse):

@@ -99,9 +99,9 @@ class Lines(ExitStack):
             if regular := size_of(str(path)) is not None:
                 self._blocks = _even(self._blocks)
             self.callback(self._blocks.close)
-            # A read from a pipe returns only the bytes that are ready. The head of a pipe is
-            # measured in lines. Then its size does not depend on timing, and a program that writes
-            # lines completes the head soon.
+            # A read from a pipe returns only the bytes that are ready. So the head of a pipe is
+            # measured in lines, not bytes: its size does not depend on timing, and it is soon
+            # complete even if lines arrive slowly.
             begun = b""
             while len(begun) < HEAD and (regular or begun.count(b"\n") < HEAD_LINES):
                 if not (block := self._next()):
@@ -466,7 +466,7 @@ def _members(
         try:
             rest = yield from _member(kind, new, data, raw, ahead)
         except SgmcError:
-            raise  # reading the file failed; the data may be intact
+            raise  # The file could not be read. Its data may be intact.
         except (zlib.error, lzma.LZMAError, zstandard.ZstdError, OSError, EOFError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             if kind == "zstd" and "dictionary" in reason.lower():

@@ -10,9 +10,9 @@ from string import ascii_letters, digits
 from pysgrld.corpus._tokenize import AMPERSAND, AT, LINK, SHORT, TAG, signs_in
 from pysgrld.corpus._tokenize import GARBLED as _GARBLED
 
-#: Key of the number of texts in UTF-8 that another program read as Latin-1.
+#: Key under which texts are counted that are in UTF-8, but that another program read as Latin-1.
 GARBLED = "garbled"
-#: Key of the number of texts from which a licence was removed.
+#: Key under which texts are counted from which a licence was removed.
 LICENCE = "licence"
 #: Texts, in lower case, that only state that the real text is missing.
 PLACEHOLDERS = frozenset(
@@ -88,7 +88,7 @@ def plain_texts(
         if signs & AMPERSAND and (plain := _ENTITY.sub(_character, text)) != text:
             # Some texts were encoded twice, as in &amp;lt;, so decode twice.
             text = _ENTITY.sub(_character, plain) if b"&" in plain else plain
-            signs |= AT | LINK | TAG  # A decoded entity may be part of a link, a tag or a name.
+            signs |= AT | LINK | TAG  # Decoding may reveal a link, a tag or a name.
         if signs & TAG and not keep_links and b"<" in text:
             text, n_tags = _INLINE_TAG.subn(b"", text)
             text, n_blocks = _TAG.subn(b" ", text)

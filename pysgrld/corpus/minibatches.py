@@ -268,8 +268,8 @@ class OnePass:
         As for `Epochs`.
     """
 
-    #: Number of minibatches that `Ahead` prepares at a time: 1, so that documents of a stream are
-    #: used without delay.
+    #: Number of minibatches that `Ahead` prepares at a time. It is 1, because to wait for more
+    #: documents would delay the training on a stream.
     together = 1
 
     def __init__(

@@ -245,8 +245,8 @@ class CorpusBuilder:
         self.log, self.options = lexicon.log, lexicon.options
         # Stop words are read first, so that a missing list is reported before inputs are read.
         self.stop = {b: stop_words(Rules.of(self.options, b).stop_words) for b in (False, True)}
-        self.done = 0, 0  # Number of the next step's input, and of the step in this input.
-        # Number of documents with each word, and number of tokens of each word.
+        self.done = 0, 0  # number of the next step's input, and number of the step in this input
+        # For each word: number of documents with the word, and number of its occurrences.
         self.known = np.zeros(0, np.int64), np.zeros(0, np.int64)
         self.words_noted = 0
         self.sources: list[dict[str, Any]] = []  # records of the inputs that were read completely
@@ -280,7 +280,7 @@ class CorpusBuilder:
 
     def add(self, step: Step) -> None:
         """Add the documents of a step of reading to the corpus."""
-        # A resumed input yields its heading again. This heading must not count twice.
+        # When a reading resumes, the input yields its heading again. `done` must not change then.
         new = (step.input, step.number) >= self.done
         if step.skipped:
             self.placed = False
@@ -376,7 +376,7 @@ class CorpusBuilder:
                 self.options.for_documents(), rules, self.stop[built], text=lexicon.kind == "text"
             ),
         }
-        if shard:  # a column of numbers may have texts in other shards
+        if shard:  # other shards may have texts in a column of numbers
             self.collector.rules = replace(self.collector.rules, share=1.0)
         parts = write_about(
             self.collector,

@@ -26,8 +26,8 @@ from pysgrld.types import Int64s
 LEAST_NPMI, LEAST_COUNT = 0.5, 20
 #: Maximum number of different pairs of words that are counted in memory (128 MB).
 MOST_PAIRS = 1 << 22
-#: Counts are too low if rare pairs were dropped. The user is warned if the error may be at least
-#: this number.
+#: If rare pairs were dropped, counts may be too low. The user is warned if the error may be this
+#: number or more.
 EXACT_ENOUGH = 5
 
 

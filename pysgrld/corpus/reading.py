@@ -14,8 +14,8 @@ from pysgrld.options.spelling import BUILT_IN
 #: Defaults of the options for choosing a vocabulary from the texts of a corpus.
 BUILT_MIN_DF, BUILT_MAX_DF, BUILT_MAX_VOCAB, BUILT_STOP_WORDS = 2, 0.5, 100_000, "english"
 BUILT_NUMBERS = "years"
-#: `AUTO`: value of an option that is decided by the inputs. `USUAL_TEXT_FIELD`: usual name of the
-#: text field.
+#: `AUTO`: value of an option that sgmc chooses from the inputs. `USUAL_TEXT_FIELD`: usual name of
+#: the text field.
 AUTO, USUAL_TEXT_FIELD = "auto", "text"
 #: Names of two columns that are added by default: the folder of a document's file, and the year in
 #: the file's name.
@@ -47,12 +47,12 @@ def is_built_pattern(recorded: str | None) -> bool:
 OF_WORDS, NUMBERED, NAMED_WORDS = "words", "numbered", "named"
 #: Recorded origin of a vocabulary in which words are column numbers.
 NUMBERS = "numbers"
-#: Options that a corpus records because they determine the documents into which text is divided.
+#: Options that a corpus records because they determine how texts are divided into documents.
 OF_TEXT = ("document-is", "chunk", "encoding")
 #: Key under which a corpus records whether links count as words. Older corpora lack the key; in
 #: them, links count as words.
 KEEP_LINKS = "keep-links"
-#: Options that a corpus records because they determine which documents are made from tables.
+#: Options that a corpus records because they determine how tables are read.
 OF_TABLES = (
     *("text-field", "id-field", "header-line", "quote", "sheet"),
     *("missing", "date-format"),

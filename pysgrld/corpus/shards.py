@@ -279,8 +279,7 @@ def cuts(sizes: Sequence[int], shards: int) -> list[tuple[int, int]]:
         target = ends[-1] * i / shards
         after = int(np.searchsorted(ends, target))
         if after < len(sizes) and ends[after] - target < sizes[after] / 2:
-            # The larger part of this input lies before the ideal end of the shard, so the shard
-            # includes it.
+            # The target is in this input's second half, so the shard includes the input.
             after += 1
         bounds.append(min(max(after, bounds[-1] + 1), len(sizes) - (shards - i)))
     return list(itertools.pairwise([*bounds, len(sizes)]))
@@ -345,8 +344,7 @@ def merge(place: Path, listener: Listener) -> Corpus:
             raise CorpusError(
                 "has a different vocabulary than the first shard; build it again", folder / name
             )
-    # If one shard was built without its bad documents, the options of the merged corpus record
-    # this.
+    # If bad documents were skipped in any shard, the merged corpus records this.
     if any(part.provenance["options"].get("on_bad_document") == "skip" for part in parts):
         plan["options"]["on_bad_document"] = "skip"
     options = CorpusOptions(**plan["options"])

@@ -135,7 +135,7 @@ def is_contained(path: str, provenance: Mapping[str, Any]) -> bool:
     """
     files = files_of(Path(path)) if is_folder(path) else [Path(path)]
     digests, sizes = contents(provenance), {file.get("size") for file in _records(provenance)}
-    # Read a file only if a recorded file has the same size.
+    # Digests take time, so first compare the sizes of the files with the recorded sizes.
     has_sizes = all(_stamped(file, file.name)["size"] in sizes for file in files)
     return bool(digests) and has_sizes and all(digest(file) in digests for file in files)
 
@@ -216,7 +216,8 @@ def stands_for(
     reading, vocabulary = provenance.get("reading"), provenance.get("vocabulary")
     if not isinstance(reading, dict) or not isinstance(vocabulary, dict):
         return False
-    # With the defaults of this version, the rules must equal those with which the corpus was built.
+    # The defaults may differ between versions, so compare the rules that follow from the options
+    # now with the rules that the corpus records.
     rules = Rules.of(options, vocabulary.get("from") == "built")
     text = "token-pattern" in reading
     # The choice between line and file as document depends only on the inputs, so equal inputs give

@@ -313,8 +313,8 @@ class _Input:
         self.label, self.absent, self.size, self.steps_given = path, 0, 0, 0
         self.name = self.input_name
         self.folder: Path | None = None  # path of the input if it is a folder of texts
-        self.slack: slack.Export | None = None  # Reader of a Slack export, or None.
-        # Number of documents in yielded steps, and number of documents that were left out.
+        self.slack: slack.Export | None = None  # reader, if the input is a Slack export
+        # `given`: number of documents in yielded steps. `read`: number of omitted documents.
         self.given = self.read = 0
         self.notes: list[Message] = []
         self.source: dict[str, Any] = {}

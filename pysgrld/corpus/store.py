@@ -242,8 +242,8 @@ class Corpus:
         from pysgrld.corpus.about.stored import About  # This import is slow.
 
         read = self._provenance.get("documents_read")
-        # For a sample of a corpus, the number of documents that were read is not recorded. It
-        # equals the number of documents, because a sample omits no document.
+        # A sample does not record how many documents were read. It omits no document, so this is
+        # its number of documents.
         if not isinstance(read, int):
             read = self.documents
         return About(self.path, self.parts, self.documents, read)

@@ -17,7 +17,7 @@ from pysgrld.options.parse import language
 from pysgrld.types import Documents, Int32s, Int64s
 
 #: Maximum number of documents that are checked. In a larger corpus, evenly spaced documents are
-#: checked, or all of them if an option drops documents.
+#: checked. If an option drops documents, all documents are checked.
 SAMPLED = 1_000
 #: A repeated text is reported if at least the fraction `_SHARE` of the documents and at least
 #: `_FEWEST` documents have this text.

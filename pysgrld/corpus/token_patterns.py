@@ -19,7 +19,8 @@ import weakref
 
 from pysgrld.errors import SgmcError
 
-#: Time limit for a document in seconds: `LIMIT`, and `LIMIT_MEGABYTE` for each megabyte of text.
+#: The time limit for a document is `LIMIT` seconds, plus `LIMIT_MEGABYTE` seconds for each
+#: megabyte.
 LIMIT, LIMIT_MEGABYTE = 10.0, 5.0
 
 #: Program of the separate process: it reads a pattern and then texts, and writes the tokens of each

@@ -27,9 +27,9 @@ from pysgrld.options.paths import path_error
 from pysgrld.run.files import open_regular, sync
 from pysgrld.types import Array, Int64s
 
-#: `KEPT`: maximum size in bytes of a vector that is cached in memory. The vector is cached when the
-#: number of values read so far reaches its length. `LONG`: mean length of pieces above which
-#: reading from the file is as fast as reading from memory.
+#: `KEPT`: maximum size in bytes of a vector that is cached in memory. The vector is cached when
+#: more values were read than it has. `LONG`: if pieces have more values than this number on
+#: average, reading them from the file is as fast, so the vector is not cached.
 KEPT, LONG = 1 << 23, 64
 #: Number of values that are read at a time if the whole vector is read.
 TOGETHER = 2**16
@@ -334,8 +334,9 @@ def members(path: Path) -> dict[str, tuple[int, int]]:
             for info in zipfile.ZipFile(file).infolist():
                 if info.compress_type != zipfile.ZIP_STORED:
                     raise ValueError("a member is compressed")
-                # The data of a member come after its local header and two fields; the header has
-                # the lengths of these fields.
+                # The data of a member come after its local header (30 bytes), its name and an extra
+                # field. The last four bytes of the header are the lengths of the name and of the
+                # extra field.
                 file.seek(info.header_offset + 26)
                 name, extra = struct.unpack("<HH", file.read(4))
                 start = info.header_offset + 30 + name + extra

@@ -269,8 +269,8 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
         try:
             store.parent.mkdir(parents=True, exist_ok=True)
             lock = _hold(place)
-            # An earlier reading with the same identity may have left a record. Then this reading
-            # resumes from the record.
+            # Resume from the record of an earlier reading with the same inputs and options
+            # (`identity`).
             if identity is not None:
                 with contextlib.suppress(OSError, ValueError):
                     noted = jsonio.parse(read_small(note, _LONGEST_NOTE))

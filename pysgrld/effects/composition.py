@@ -31,14 +31,14 @@ _SEED = 1981
 #: Minimum weight of a topic when words are allocated to topics, as a fraction of the weight 1/K.
 #: It keeps inactive topics from receiving the weight 0.
 _LEAST = 0.1
-#: A joint test leaves out each combination of coefficients that has fewer degrees of freedom than
-#: this number.
+#: A joint test leaves out each contrast of coefficients whose variance has fewer degrees of freedom
+#: than this number.
 _FEWEST = 5.0
-#: A joint test leaves out each principal direction of the combinations if its singular value is
+#: A joint test leaves out redundant directions of the contrasts, in which the singular value is
 #: below this fraction of the greatest singular value.
 _RANK = 1e-8
-#: Maximum leverage of a unit (a document or a cluster): the weight of a unit's shares in their
-#: prediction.
+#: Maximum leverage of a unit (a document or a cluster). The leverage is the weight of the unit's
+#: observed shares in the shares that the regression predicts for the unit.
 _LEVERAGE = 0.99
 
 
@@ -182,7 +182,8 @@ class Regression:
         """
         p = self._design.shape[1]
         inner = self._inner.reshape(-1, p, p)
-        # The ridge ensures a solution even if a weighting nearly omits a rare category.
+        # Add a small ridge, so that a solution exists even if a weighting nearly omits a rare
+        # category.
         ridge = np.trace(inner, axis1=1, axis2=2)[:, None, None] / p * np.eye(p)
         outer = self._outer.reshape(-1, p, self._topics)
         solution: Doubles = np.linalg.solve(inner + 1e-9 * ridge, outer)

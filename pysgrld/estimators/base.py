@@ -488,7 +488,7 @@ def not_fitted(message: str) -> NotFittedError:
     return not_fitted_error
 
 
-# ---- parameters for options of single samplers
+# ---- parameters for options that only some samplers have
 
 
 def with_sampler_options(cls: type[T]) -> type[T]:

@@ -418,7 +418,7 @@ class Framed(Estimator):
 class Transformer(Framed):
     """Base class of estimators that transform documents."""
 
-    # scikit-learn's `clone` copies an attribute with this name.
+    # The name is scikit-learn's: its function `clone` copies this attribute.
     _sklearn_output_config: dict[str, str]
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:

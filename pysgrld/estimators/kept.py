@@ -146,11 +146,11 @@ class KeptModel(Framed):
     _options: Resolved
     # This attribute exists only in the process that fitted the model, or after `partial_fit`.
     _posterior: Posterior
-    _kept: MatrixRecord  # State of a loaded or unpickled model.
-    # The Gibbs refinement of `fit`, which `partial_fit` discards.
+    _kept: MatrixRecord  # State of the model, if it was loaded or unpickled.
+    # Gibbs refinement that `fit` ran; `partial_fit` discards it.
     _stage: ExactStage | None = None
     _samples: Mapping[int, Sample]
-    _word_counts: WordTotals | None = None  # totals over the documents of `fit`
+    _word_counts: WordTotals | None = None  # word counts of the documents of `fit`
     _seen: int  # number of documents in all minibatches of `partial_fit`
     _labels: Mapping[int, Label] = MappingProxyType({})  # names of the lowest layer's topics
     _draw: Draw
@@ -464,7 +464,7 @@ class KeptModel(Framed):
             name: getattr(self, f"_{name}") for name in self.numbers if hasattr(self, f"_{name}")
         }
         if corpus is not None:
-            meta.pop("measures", None)  # Later, the measures are computed on the corpus.
+            meta.pop("measures", None)  # Later, sgmc computes the measures from the corpus.
             config["corpus"] |= {
                 "fingerprint": corpus.fingerprint,
                 **dict.fromkeys(("documents", "training_documents"), corpus.documents),

@@ -520,7 +520,7 @@ class TopicTables(KeptModel):
 def _index_of(X: Any) -> Any:
     """Return the index of a pandas object, or None for other data."""
     index = getattr(X, "index", None)
-    return None if callable(index) else index  # A list has a method with this name.
+    return None if callable(index) else index  # The attribute `index` of a list is a method.
 
 
 def _ordered(times: list[Any], module: Any) -> tuple[Column, list[Any]]:

@@ -136,7 +136,8 @@ def _normal_scores(draws: Doubles) -> Doubles:
     ends = np.ones(flat.shape, bool)
     ends[:-1] = new[1:]
     last = np.minimum.accumulate(np.where(ends, place, size)[::-1], axis=0)[::-1]
-    # Twice a mean rank is a whole number, which is an index in a table of normal quantiles.
+    # Mean ranks are multiples of 1/2. So twice a mean rank is the index in a table of normal
+    # quantiles.
     quantile = NormalDist().inv_cdf
     table = np.array(
         [

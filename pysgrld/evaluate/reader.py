@@ -27,12 +27,12 @@ DRAW_SWEEPS = FRESH_SWEEPS // 2
 #: twenty draws cover the truth even if topics overlap.
 NEXT_DRAW_SWEEPS = 12
 
-#: `_STREAM`: number of the first stream of random numbers for proportions, far above the numbers
-#: for blocks of topics. `_BITS`: number of bits of a document's id in one stream; documents with
-#: greater ids use further streams.
+#: Streams of random numbers for the proportions of documents. `_STREAM`: number of the first of
+#: these streams, far above the numbers of the streams for blocks of topics. `_BITS`: a stream
+#: serves this number of low bits of a document's id; the higher bits choose the stream.
 _STREAM, _BITS = 1 << 10, 31
-#: If Dirichlet parameters differ between topics, token counts and the parameters' differences from
-#: their minimum are multiplied by this factor, so that sums of both can be stored as whole numbers.
+#: If Dirichlet parameters differ between topics, token counts and parameters (minus their
+#: minimum) are multiplied by this factor. Their sums can then be rounded to whole numbers.
 _FINE = 1 << 32
 #: A layer's number is shifted by this number of bits and added to a document's id, so that the
 #: random numbers of tokens differ from the random numbers of the document.
@@ -348,7 +348,7 @@ def draw_token_topics(
         The layer of the topics, counted from 0.
     """
     z = np.empty(len(rows), np.int32)
-    # For each token, this is the first token of the token's document.
+    # For each token: the index of the first token in the same document.
     first = np.searchsorted(documents, documents)
     entity = ids[documents] + ((layer + 1) << _LAYER)
     place = np.arange(len(rows)) - first

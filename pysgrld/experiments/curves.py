@@ -39,7 +39,8 @@ from pysgrld.types import Key
 MOST, FIRST, SPACING = 2**40, 0.1, 1.35
 #: Seconds of training in a quick run.
 QUICK_SECONDS = 0.2
-#: Columns of the table: `HEAD` if the scored documents are split, `WHOLE` if they are scored whole.
+#: Columns of the table: `HEAD` if the model observes a part of each scored document, `WHOLE` if
+#: documents are scored as a whole.
 HEAD = (
     "row",
     "perplexity",

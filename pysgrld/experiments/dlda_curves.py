@@ -432,9 +432,8 @@ def draw(path: Path, curves: list[Curve], column: PaperColumn, *, quick: bool) -
 
 #: Number of minibatches with recorded step sizes, in a full run and in a quick run.
 RECORDED, QUICK_RECORDED = 2000, 30
-#: Columns of the table of step sizes. The step size of topic k is eps_t / M_k. The first column is
-#: the iteration. Then follow the mean step size of each layer's topics and, again for each layer,
-#: eps_t divided by the mean of M_k.
+#: Columns of the table of step sizes. "layer-i": mean of the step sizes eps_t / M_k over the topics
+#: k of layer i. "average-topic-i": eps_t divided by the mean of M_k over these topics.
 RATES_HEAD = (
     "iteration",
     *(f"layer-{layer + 1}" for layer in range(len(LAYERS[-1]))),

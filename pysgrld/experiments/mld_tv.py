@@ -55,8 +55,8 @@ STEPS = {"smld": (3e-4, 1e-4, 3e-5, 1e-5), "sgrld": (1e-6, 3e-7, 1e-7, 3e-8)}
 LABELS = {"smld": "MLD", "sgrld": "SGRLD"}
 #: Number of step sizes of each sampler in the picture; they have the smallest final distances.
 SHOWN = 3
-#: `DECAY_FROM`: total variation from which the decay of a curve is measured. `DECAY_TO`: the decay
-#: is measured down to this multiple of the curve's final value.
+#: The decay of a curve is measured between two values of total variation: from `DECAY_FROM` down to
+#: `DECAY_TO` times the curve's final value.
 DECAY_FROM, DECAY_TO = 0.7, 1.5
 
 
@@ -108,7 +108,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     ]
     floors = [category_floors[alike[0]] for alike in ALIKE.values()]
     curves = {row: by_kind(curve) for row, curve in curves.items()}
-    # The numbers in these rows are distances at the last iteration.
+    # Each row of the table has the distances at a sampler's last iteration.
     rows: list[tuple[Any, ...]] = [("exact", None, *floors)]
     rows += [(LABELS[a], f"{h:g}", *map(float, c[-1])) for (a, h), c in curves.items()]
     files.append(write_csv(setting.out / "steps.csv", HEAD, rows))

@@ -62,7 +62,7 @@ ROWS = {
     "gsgnht": CircleRow("gSGNHT", 0.005, 5.0, algo="gsgnht"),
     "gsgnht-released": CircleRow("gSGNHT as released", 0.005, 5.0, algo="released"),
 }
-#: Samplers with a density in the figure.
+#: Samplers whose density the figure shows.
 SHOWN = ("sggmc", "sggmc-ignored", "gsgnht", "gsgnht-released")
 
 
@@ -90,7 +90,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     with listener.counting("rows, in percent", 100) as tell:
         outcomes = map_in_processes(work, tasks, [1.0] * len(tasks), setting.threads, tell)
     by_row = dict(zip(ROWS, outcomes, strict=True))
-    rows = [  # The second distance is from the exact distribution at the measured temperature.
+    rows = [  # The second distance compares the exact distributions at this temperature and at 1.
         (
             name,
             None if math.isnan(ROWS[name].step_size) else f"{ROWS[name].step_size:g}",

@@ -186,7 +186,7 @@ class FieldReader:
         if wanted.automatic:
             self._apart |= {*wanted.columns}
         #: For each record, the values of the fields that the user did not name. `_names` has the
-        #: names of these fields.
+        #: names of these fields for each record.
         self._others: list[tuple[Any, ...]] = []
         self._names: list[tuple[str, ...]] = []
         self._keys: Set[str] | None = None

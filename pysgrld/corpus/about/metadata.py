@@ -19,8 +19,8 @@ from pysgrld.corpus.vectors import TOGETHER, GrowingFile
 from pysgrld.errors import CorpusError, Log, Severity, plural
 from pysgrld.types import Array, Int64s
 
-#: `SAMPLED`: number of documents, and of rows, in which the column of ids is searched. `UNIQUE`:
-#: minimum fraction of distinct values in a column of ids.
+#: `SAMPLED`: number of documents, and number of rows of the metadata file, that are compared to
+#: find the column of ids. `UNIQUE`: minimum fraction of distinct values in this column.
 SAMPLED, UNIQUE = 1000, 0.9
 
 
@@ -284,7 +284,8 @@ class Metadata:
                     row = np.maximum(row, found)
                     if number < 2:
                         continue
-                    # Forms 2 and 3 are names without the folder, which several documents may have.
+                    # Forms 2 and 3 are file names without the folder. Files in several folders may
+                    # have the same name.
                     for i in np.flatnonzero(found >= 0).tolist():
                         called = by_base.setdefault(int(found[i]), sample.called[i])
                         if called != sample.called[i]:

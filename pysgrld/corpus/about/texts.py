@@ -31,7 +31,8 @@ from pysgrld.corpus.vectors import (
 )
 from pysgrld.types import Int64s
 
-#: Size in bytes, before compression, at which a frame is complete.
+#: Size in bytes, before compression, at which a frame (a block of texts that are compressed
+#: together) is complete.
 FRAME = 2**18
 #: Maximum size in bytes of a stored text. A file that claims to have a longer text is refused.
 LONGEST = 2**26
@@ -125,7 +126,8 @@ class TextWriter:
         self._under_way: deque[_UnderWay] = deque()
         for path in folder.glob("text-*"):
             if record and not path.name.startswith(f"text-{self.halved}-"):
-                # A halving of the texts was interrupted before it was recorded, and left this file.
+                # This file is left from a removal of half of the texts, which was interrupted
+                # before it was recorded.
                 path.unlink()
         if record and record["rows"]:
             self._rows = record["rows"]
@@ -170,8 +172,9 @@ class TextWriter:
             while (
                 self.limit is not None and self.files[TEXT].size > self.limit and self.halved < 63
             ):
-                # The remaining texts are written to new files. The old files are kept until the
-                # next record, because an interrupted reading resumes from them.
+                # The remaining texts are written to new files. The old files are kept until the new
+                # files are recorded, because an interrupted reading resumes from the recorded
+                # files.
                 old = self.stored()
                 self.halved += 1
                 limit, self.limit = self.limit, None

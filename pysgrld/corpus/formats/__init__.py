@@ -127,7 +127,7 @@ class Format(NamedTuple):
 
 def _is_records(head: bytes, name: str) -> bool:
     """Return True if an XML file consists of records."""
-    from pysgrld.corpus.formats.xml_records import is_records  # xml_records imports a parser
+    from pysgrld.corpus.formats.xml_records import is_records  # This import loads an XML parser.
 
     return is_records(head, name)
 
@@ -224,7 +224,7 @@ FORMATS = (
         "extract.html",
         _HTML,
         (".html", ".htm", ".xhtml"),
-        check=lambda head, name: not name.lower().endswith(".xls"),  # HTML in .xls is a table
+        check=lambda head, name: not name.lower().endswith(".xls"),  # .xls: a table in HTML
         encoded=True,
         whole=True,
         markup=True,

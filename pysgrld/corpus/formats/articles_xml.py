@@ -66,8 +66,9 @@ def new_parser() -> ElementTree.XMLPullParser[Element]:
     return ElementTree.XMLPullParser(("start", "end"), _parser=target)
 
 
-#: Function of the name of an element and the number of its ancestors. It returns the function that
-#: reads the element if the element is an article, else None.
+#: Function that chooses the elements to read. Its arguments are the name of an element and the
+#: number of its ancestors. It returns the function that reads the element, or None if the element
+#: is not an article.
 ReaderOf = Callable[[str, int], Callable[[Element], dict[str, Any]] | None]
 
 

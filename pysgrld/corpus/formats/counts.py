@@ -260,7 +260,8 @@ def canonical(
         same = again & (words[1:] == words[:-1])
         if same.any() and not add_up:
             twice = np.flatnonzero(same) + 1
-            # lexsort is stable, so `twice` has the later of two equal entries, which is reported.
+            # lexsort is stable: of two entries with the same word, `twice` has the entry that is
+            # later in the file. The error reports this entry.
             position = twice[np.argmin(order[twice])]
             message = f"word {words[position] + first} occurs twice in document {rows[position]}"
             raise wrong(
@@ -523,9 +524,9 @@ def _merged(runs: list[_Run], file: BinaryIO) -> Iterator[Entries]:
         runs = [run for run in runs if len(run.ready)]
         if not runs:
             return
-        # Each run was read up to the last of its `ready` entries. `limit` is the smallest document
-        # number of these last entries. Entries up to `limit` can be merged. Later entries must
-        # wait for the unread part of another run.
+        # Only the `ready` entries of each run are in memory. An unread entry has at least the
+        # document number of the last `ready` entry of its run. `limit` is the smallest of these
+        # last numbers, so entries up to `limit` can be merged now.
         limits = [int(run.ready["row"][-1]) for run in runs if run.left]
         limit = min(limits) if limits else int(max(run.ready["row"][-1] for run in runs))
         taken = []

@@ -91,7 +91,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
         try:
             if isinstance(record, BadDocument):
                 raise record
-            # Rows of a metadata table may repeat the first row.
+            # Skip a row that repeats the header, unless this is a metadata table.
             if (
                 fields.text
                 and record[-1] == names[-1]

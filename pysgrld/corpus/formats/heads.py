@@ -27,7 +27,8 @@ BIBTEX = deferred(rb"(?:[^\n@]*\n){0,20}?[ \t]*%b" % _ENTRY, re.I)
 #: Pattern of blanks, processing instructions and comments before the root element of XML. The
 #: pattern must not backtrack, because a file that consists of blanks would take quadratic time.
 _BEFORE_ROOT = rb"\s*+(?:<\?[^>]*+>\s*+|<!--.*?-->\s*+)*+"
-#: First lines of a PubMed export. A document type that contains declarations ("[") does not match.
+#: First lines of a PubMed export. A file with declarations in its DOCTYPE (after "[") does not
+#: match.
 PUBMED_XML = deferred(
     rb"%b(?:<!DOCTYPE\s+Pubmed\w+[^>\[]*>\s*)?%b<Pubmed(?:Article|BookArticle)(?:Set)?[\s>]"
     % (_BEFORE_ROOT, _BEFORE_ROOT),
@@ -39,8 +40,8 @@ JATS = deferred(
     % (_BEFORE_ROOT, _BEFORE_ROOT),
     re.S,
 )
-#: Pattern of the start of an XML file: a declaration or an element. A document type that contains
-#: declarations ("[") does not match.
+#: Pattern of the start of an XML file: a declaration or an element. A file with declarations in its
+#: DOCTYPE (after "[") does not match.
 XML_RECORDS = deferred(
     rb"\s*+(?:<\?xml[^>]*+>\s*+)?+(?:<!--.*?-->\s*+|<\?[^>]*+>\s*+)*+(?:<!DOCTYPE\s[^>\[]*+>\s*+)?"
     rb"(?!<(?:mediawiki|html|svg|TEI|teiCorpus|Workbook|\w+:)[\s>])<(?:rdf:RDF|[A-Za-z][\w.-]*)[\s>]",
@@ -54,7 +55,8 @@ FACTIVA = deferred(
 NEXIS = deferred(
     rb"\s*<(?:!DOCTYPE|html)\b.*?(?:<DOC NUMBER=|\b1 of [0-9]+ DOCUMENTS\b)", re.S | re.I
 )
-#: First lines of a file of <DOC> elements. A text with a tagged word in each line does not match.
+#: First lines of a file of <DOC> elements. A tagged corpus (in each line a word, a tab and tags)
+#: does not match.
 DOC = deferred(
     rb"\s*(?:<\?xml[^>]*>\s*|<docs>\s*)?"
     rb"<doc(?:\s+[\w:-]+=\"[^\"]*\")*\s*>(?!\s*(?:<[^<>\n]+>\s*\n)*(?:[^\t\n]+\t[^\n]*\n){2})"

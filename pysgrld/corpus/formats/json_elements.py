@@ -21,7 +21,7 @@ LINES, ARRAY, WITHIN, OBJECT = "lines", "array", "within", "object"
 #: A decoding error within this number of characters of the end of the data in memory may only mean
 #: that the last element is cut off. Then more data is read.
 _CERTAIN = 32
-#: Maximum number of objects around a list of documents.
+#: Maximum number of nested objects that may enclose a list of documents.
 _DEEPEST = 8
 
 _BLANK = re.compile(r"[ \t\r\n]*")
@@ -31,8 +31,8 @@ _LIST = re.compile(r"\[\s*[^\s]")
 _ASSIGNED = re.compile(r"\s*window\.[\w.]+ = ")
 #: Usual names of the list of people in an export of a chat.
 _PEOPLE = ("participants", "members", "users")
-#: Pattern of the start of a list of documents with a usual name. The rest of the line may be
-#: missing.
+#: Pattern of the start of a list whose name, such as "items", is usual for a list of documents. The
+#: rest of the line may be missing.
 _LIST_IN_LINE = re.compile(
     rb'"(?:items|results?|docs|documents|data|messages|records|articles|papers|works|issues|posts|tweets'
     rb'|comments|hits|entries|orderedItems|rows|statuses)"\s*:\s*\[\s*\{'

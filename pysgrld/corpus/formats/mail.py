@@ -120,7 +120,8 @@ def _text(part: Message, options: CorpusOptions) -> str:
     data = part.get_payload(decode=True)
     assert isinstance(data, bytes)
     coded = str(part.get("content-transfer-encoding", "")).strip().lower() in _ENCODED
-    # With --encoding, the whole file was converted to UTF-8, except parts with a transfer encoding.
+    # With --encoding, the whole file was converted to UTF-8, so a declared encoding is wrong. Only
+    # base64 and quoted-printable parts were not converted.
     says = part.get_content_charset() if coded or options.encoding == UTF8 else None
     for encoding in (says, UTF8):
         try:

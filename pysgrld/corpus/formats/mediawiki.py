@@ -111,8 +111,8 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
                 piece, block = block[:size], block[size:]
                 dump.feed(piece)
                 fed += len(piece)
-                # The parser keeps in memory all data after the start of an unfinished tag or
-                # comment.
+                # Limit the data that the parser keeps in memory: all data after the start of an
+                # unfinished tag or comment.
                 held = fed - dump.parser.CurrentByteIndex
                 if held > max(context.options.max_line, 4 * PIECE):
                     raise dump.error(

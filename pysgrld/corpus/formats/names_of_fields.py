@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-#: Each row has all names of a field: words, and tags in RIS, Web of Science, PubMed and EndNote.
+#: Each row has all names of one field. A name is a word, or a tag of RIS, Web of Science, PubMed or
+#: EndNote.
 SAME = (
     ("abstract", "AB", "N2", "%X", "notes_abstract", "OAB"),
     ("title", "TI", "T1", "%T", "primary_title"),

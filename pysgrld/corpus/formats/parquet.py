@@ -47,7 +47,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
                 "decompress it",
                 source.label,
             )
-    # With a buffer size, PyArrow reads the columns of a row group page by page.
+    # The buffer size makes PyArrow read a column of a row group page by page, not at once.
     with (
         _told_of_damage(source, "Parquet"),
         pq.ParquetFile(

@@ -336,7 +336,7 @@ def _bibtex_records(
             continue
         entries: list[tuple[int, Any, str]] = []
         for block in splitter.Splitter(chunk.text).split().blocks:
-            # Entries with repeated keys or fields are not errors here.
+            # The parser rejects repeated keys and fields. Use such entries nevertheless.
             entry = getattr(block, "ignore_error_block", None) or block
             try:
                 if type(entry).__name__ == "String":
@@ -348,7 +348,7 @@ def _bibtex_records(
                         value = _value(field.value, strings)
                         field.value = _UNESCAPED.sub(r"\\\g<0>", value)
                     entries.append((number, entry, entry.key))
-                    entry.key = str(number)  # `Library` requires distinct keys
+                    entry.key = str(number)  # `Library` rejects repeated keys
                 elif getattr(block, "error", None) is not None:
                     number += 1
                     raise ValueError("not an entry of BibTeX")

@@ -5,7 +5,7 @@ from __future__ import annotations
 _AS_CSV = "export the table as CSV"
 _AS_RIS = "export the list as RIS or CSV"
 _AS_TEXTS = "write the texts as JSON lines or plain text"
-#: Pattern of a cell and the tab that ends it, in a table with tabs between columns.
+#: Pattern of a cell and the tab after it, in a tab-separated table.
 _CELL = rb"[^\t\n]+\t"
 #: Names of the HTML elements with which the text of a web page may begin.
 _HTML = (

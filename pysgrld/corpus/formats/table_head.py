@@ -14,8 +14,8 @@ DELIMITERS = ("\t", ";", "|", "~", "^", ",")
 #: `_RECORDS`: number of records that are examined. `_LONGEST`: maximum number of characters in a field
 #: name.
 _RECORDS, _LONGEST = 50, 40
-#: A header with only one usual name, which is the name of a text field, is accepted if the table
-#: has more than this number of records, including the header.
+#: If a header's only usual name is the name of a text field, the header is accepted only if the
+#: table has more than this number of records (including the header).
 _FEW = 2
 #: Number of lines at the start of a file that are searched for the header.
 _ABOVE = 5

@@ -61,7 +61,8 @@ def is_records(head: bytes, name: str) -> bool:
 def record_name(head: bytes) -> str | None:
     """Detect from a file's first bytes which elements are records; return their name."""
     parser = new_parser()
-    # Open elements; for each of them, the names of the fields that were read so far.
+    # Open elements: for each of them, its name and the names of the fields that were read in it so
+    # far.
     path: list[tuple[str, set[str]]] = []
     records: dict[tuple[int, str], list[int]] = {}
     order: Counter[str] = Counter()

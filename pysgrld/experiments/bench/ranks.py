@@ -35,7 +35,7 @@ REPEATS, QUICK_REPEATS = 5, 1
 #: Number of messages that are timed together.
 MESSAGES = 100
 #: Megabytes of counts that the ranks send to each other, in a full benchmark and in a quick one.
-#: `ACROSS`: number of counts per word.
+#: `ACROSS`: number of counts in a row of the matrix that is sent.
 SIZES, QUICK_SIZES = (1.0, 10.0, 100.0), (0.1, 3.0)
 ACROSS = 112
 #: Sizes of the measured minibatches, as multiples of the smallest one, in a full benchmark and in a
