@@ -281,5 +281,5 @@ def main() -> None:
     # Waiting OpenMP threads would spin, and so take processors from the threads that they wait for.
     # With this setting they sleep. The library reads it when the compiled core is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    # NumPy's OpenBLAS would start one thread per processor, but sgmc does not use these threads.
+    # Start no threads of NumPy's OpenBLAS, because sgmc does not use them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from pysgrld.errors import UsageError
 
-#: Default number of seconds before the time limit at which SLURM is asked to send its signal. SLURM
+#: By default, SLURM is asked to send its signal this number of seconds before the time limit. SLURM
 #: checks every 30 seconds and may send the signal 60 seconds early; a checkpoint takes time, too.
 NOTICE = 180
 #: Maximum number of jobs in an array.

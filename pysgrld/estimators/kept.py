@@ -188,8 +188,8 @@ class KeptModel(Framed):
         posterior.chain.restore(record.step, record.arrays)
         # The history of scores is cleared, because no document is scored any more.
         posterior.restore({**record.arrays, HISTORY: np.empty(0)})
-        # Draws of a refinement are discarded, because further training changes the topics. Other
-        # samples are read from disk.
+        # Further training changes the topics, so draws of a Gibbs refinement are discarded. Stored
+        # samples of training are read from disk and kept.
         most = 0 if self._fitted().exact else self._most_samples(record.options, record.words)
         stored = np.array(list(self._samples) if most else [], np.int64)
         self._samples = {

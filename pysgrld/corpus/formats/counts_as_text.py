@@ -53,8 +53,7 @@ _MARKET = (
     "a Matrix Market file has, below its comments, a line with the numbers of documents, "
     "words and entries"
 )
-#: Notation of the counts for each type of numbers that the first line of a Matrix Market file can
-#: name.
+#: For each type of numbers that a Matrix Market header can name: the notation of the counts.
 _NUMBERS: dict[bytes, int] = {
     b"integer": REAL,
     b"unsigned-integer": REAL,

@@ -50,7 +50,7 @@ _REASONS = {
 def read(source: Lines, context: Context) -> Iterator[Texts]:
     """Yield one document per record of a table, and skip blank lines."""
     limit = context.options.max_line
-    # The csv module must accept long fields, because `_RecordLines` limits the size of a record.
+    # Raise the csv module's limit on fields, because `_RecordLines` limits the size of a record.
     csv.field_size_limit(max(csv.field_size_limit(), limit + 1))
     lines = _RecordLines(source, context)
     quoted = context.options.quote != "none"
