@@ -27,7 +27,7 @@ _TITLE = 60
 
 
 class Question(NamedTuple):
-    """Options of ``sgmc topics`` that ask for an answer; an option that is not given is None."""
+    """Options with which ``sgmc topics`` answers a question instead of printing the topics."""
 
     documents: int | None
     topic: int | None
@@ -39,7 +39,7 @@ class Question(NamedTuple):
 
 
 def check_alone(requests: dict[str, Any], has_rest: bool) -> None:
-    """Refuse two options of `Question`, or one of them with options of the table of topics.
+    """Raise an error if an option of `Question` is combined with another option for output.
 
     Raises
     ------
@@ -231,7 +231,7 @@ def _group_lines(
 
 
 def _is_uneven(share: AllShares) -> bool:
-    """Return True if a topic's interval by words is much wider than its interval by documents."""
+    """Return True if the interval of a topic's share by words is much wider than by documents."""
     widths = []
     for mean, low, high in share:
         if low is None or high is None:

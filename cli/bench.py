@@ -159,7 +159,7 @@ def _over(
     *,
     quiet: bool,
 ) -> dict[str, Any]:
-    """Measure messages and iterations of ranks, together with the other ranks of ``comm``."""
+    """Time training iterations, and messages between MPI processes, on all ranks of ``comm``."""
     from pysgrld.experiments.bench.ranks import measure_ranks
 
     from .progress import Screen

@@ -165,7 +165,7 @@ def command(
 
 
 def _added(run: str, screen: Any, **values: Any) -> PeriodNews | None:
-    """Compare the documents that a continued run added, if any, with its earlier documents."""
+    """Compare the documents that a continued run has added with the earlier run's documents."""
     from pysgrld.effects.latest_period import added_documents
     from pysgrld.reading.find_runs import open_run
     from pysgrld.run.machine import threads as count
@@ -178,7 +178,7 @@ def _added(run: str, screen: Any, **values: Any) -> PeriodNews | None:
 
 
 def _plain(period: PeriodNews) -> dict[str, Any]:
-    """Convert the comparison of a period with an earlier period to values for JSON."""
+    """Convert the comparison of the latest period with the time before to values for JSON."""
     topics = [
         {"topic": t.topic, "name": t.name, "change": t.change}
         | {part: getattr(t, part)._asdict() for part in ("before", "latest", "difference")}
@@ -287,7 +287,7 @@ def _carried_lines(carried: Carried) -> list[str]:
 
 
 def _show_news(comparison: Comparison, *, alone: bool) -> None:
-    """Print each new, grown or gone topic, then the names or the number of all other topics."""
+    """Print the new, grown and gone topics, then a summary of all other topics."""
     news = comparison.news
     for topic in news["new"]:
         words = " ".join([*topic.both, *(word.word for word in topic.only_right)][:HEADLINE])
@@ -312,7 +312,7 @@ def _share(before: str, share: float | None) -> str:
 
 
 def _name_of(comparison: Comparison, topic: ComparedTopics) -> str:
-    """Return the names of compared topics in the right run, or in the left run if they are gone."""
+    """Return a compared topic's names in the right run, or in the left run for a gone topic."""
     is_left = topic.change == "gone" or not topic.right
     side, ids = (comparison.left, topic.left) if is_left else (comparison.right, topic.right)
     return " + ".join(side.names[k] for k in ids)

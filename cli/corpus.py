@@ -434,7 +434,7 @@ class _Finding(NamedTuple):
 def _finding(
     corpus: tuple[str, ...], out: str, force: bool, quiet: bool, number: int | None
 ) -> Iterator[_Finding]:
-    """Check that the output file may be written; show a progress bar in the ``with`` block."""
+    """Context manager that checks the output file, and shows the progress of finding words."""
     from pysgrld.run.layout import check_outputs
     from pysgrld.run.machine import threads as count
 
@@ -451,7 +451,7 @@ def _finding(
 def _opened(
     corpus: tuple[str, ...], options: CorpusOptions, quiet: bool, number: int | None
 ) -> Iterator[tuple[Screen, Corpus]]:
-    """Open a stored corpus in its folder; read any other input into a temporary folder."""
+    """Context manager that opens a stored corpus, or reads inputs into a temporary folder."""
     from pysgrld.corpus import open_corpus
     from pysgrld.run.machine import threads as count
 

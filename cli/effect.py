@@ -432,7 +432,7 @@ def _reversed(value: Between) -> Between:
 
 
 def _share(share: Between, by_difference: float) -> str:
-    """Format a predicted share; a regression may predict a share below 0, which is stored as 0."""
+    """Format a predicted share in percent; print ``<0`` if the regression predicts less than 0."""
     return "<0" if share.mean == 0 and by_difference < -0.0005 else f"{100 * share.mean:.1f}"
 
 

@@ -277,7 +277,7 @@ def _said(screen: Screen, out: str, done: Inferred, documents: NamedDocuments) -
 
 
 def _share(value: tuple[int, int] | None, force: bool) -> Share:
-    """Return the part of the documents that this process infers as one job of an array."""
+    """Convert the value of ``--part`` to the part of the documents that this job infers."""
     from pysgrld.reading.infer import Share
 
     if value is None:

@@ -68,7 +68,7 @@ def _text(line: str) -> str:
 
 
 def paths() -> Iterator[tuple[str, ...]]:
-    """Yield the subcommand names of each manual page; the page of ``sgmc`` itself has none."""
+    """Yield each manual page's command as a tuple of names, which is empty for ``sgmc`` itself."""
     yield ()
     for name in COMMANDS:
         yield (name,)

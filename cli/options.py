@@ -128,7 +128,7 @@ class Described(click.Command):
                 raise click.UsageError(f"{name}: the path is empty", ctx)
 
     def _instead_of(self, name: str) -> str | None:
-        """Return advice on an option of another command or program; None for an unknown option."""
+        """Return advice if an option exists only in another command or program, else None."""
         if name in self.instead:
             return f"{self.name} has no {name}: {self.instead[name]}"
         if (row := self.settings.get(name.removeprefix("--"))) is not None:
@@ -295,7 +295,7 @@ options_of_reading = options_of(_READING)
 
 
 def reading_of(values: Mapping[str, Any], *further: str) -> dict[str, Any]:
-    """Return the given values of options for reading a corpus, and of options in `further`."""
+    """Return the reading options that the user typed, and any options in `further`."""
     return {name: v for name, v in given(values).items() if name in (*READING, *further)}
 
 

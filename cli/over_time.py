@@ -67,7 +67,7 @@ def show_over_time(results: Results, *, as_json: bool) -> None:
 
 
 def _topics(results: Results) -> list[dict[str, Any]]:
-    """Return topics in order of weight, each with words by time slice and changes of words."""
+    """Return each topic with its top words by time slice, and with rising and falling words."""
     import numpy as np
 
     from pysgrld.reading.topics import topics_of

@@ -237,7 +237,7 @@ def _free(name: str) -> str:
 
 
 def _processes(layout: RankLayout) -> str:
-    """Describe a layout by its numbers of ranks and threads."""
+    """Return a text with the numbers of MPI processes (ranks) and threads of a planned run."""
     cpus = plural(layout.cpus, "thread")
     return f"{layout.all_ranks} ranks of {cpus}" if layout.all_ranks > 1 else cpus
 

@@ -278,7 +278,7 @@ def _program() -> tuple[str, ...]:
 
 
 def _check(args: tuple[str, ...], *, shared: bool) -> list[str]:
-    """Check the arguments as ``sgmc`` does at its start, and return the missing inputs.
+    """Check the command of a batch job as ``sgmc`` would at its start; return missing inputs.
 
     Raises
     ------
@@ -328,7 +328,7 @@ def _subcommand(
 
 
 def _missing(command: click.Command, values: Mapping[str, Any]) -> list[str]:
-    """Return the inputs of a command that do not exist: files, folders, and runs by name.
+    """Return the inputs of a command (files, folders or names of runs) that do not exist.
 
     Raises
     ------

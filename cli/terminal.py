@@ -51,7 +51,7 @@ def write(text: str, *, nl: bool = True, err: bool = False) -> None:
 
 @contextmanager
 def named(stream: str) -> Iterator[None]:
-    """Add a stream's name to an `OSError` without a file name, in the ``with`` block."""
+    """Context manager that adds a stream's name to an `OSError` that names no file."""
     try:
         yield
     except OSError as error:

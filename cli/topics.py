@@ -343,7 +343,7 @@ def _name(results: Results, command: str, screen: Screen, *, replace: bool, as_j
 def _record(
     topic: Topic, signed: bool, followed: Followed, learned: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return a topic as a JSON object, with entries of words if ``signed``, else probabilities."""
+    """Return a topic as a dict for JSON; if ``signed``, words have entries, not probabilities."""
     record = topic._asdict() | {"words": [_plain(word) for word in topic.words]}
     del record["against"], record["probable"]
     if topic.probable:
@@ -497,7 +497,7 @@ def _fitting(blocks: list[list[str]], rows: int) -> int:
 
 
 def _seeds(seeds: tuple[SeedWord, ...]) -> list[str]:
-    """Return the ranks of a topic's seed words among its words, as pieces of text."""
+    """Format the rank of each seed word among a topic's words, as parts of a line."""
     if not seeds:
         return []
     ranks = [f"{seed.word} {seed.rank:,}" for seed in seeds[:10]]

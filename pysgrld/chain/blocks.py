@@ -229,7 +229,7 @@ class BlockChain(Chain):
         return {**statistics, name: self._whole_counts(statistics[name])}
 
     def _whole_counts(self, part: Counts | Potential) -> Counts:
-        """Return the counts of all words, gathered from the processes that own the words."""
+        """Return the topic counts of all words, gathered from the processes that own the words."""
         assert isinstance(part, Counts)
         rows, counts = self.comm.allgather_rows_by_word(part.rows, part.counts)
         return part._replace(rows=rows, counts=counts)
@@ -257,7 +257,7 @@ class BlockChain(Chain):
             self.documents.start_from_topics(self.key, draw, batch)
 
     def _move_priors(self, key: Key, statistics: Mapping[str, Counts | Potential]) -> None:
-        """Draw learned priors, given counts or values of the blocks that have these priors."""
+        """Update each learned prior from the counts or values of the block that has this prior."""
         for name, moved in self.priors.items():
             counts: Counts | Potential | Floats | None = statistics.get(moved)
             below = self.states[moved]
@@ -279,7 +279,7 @@ class BlockChain(Chain):
         take_priors(self.priors, self.states)
 
     def _request_rows(self, key: Key, batch: Minibatch) -> tuple[Draw, Minibatch]:
-        """Return the block values for sampling a minibatch, and the minibatch with sorted words.
+        """Request a minibatch's topic rows; return the values of all blocks, and the minibatch.
 
         In the returned minibatch, words are sorted by the process that owns them.
         """
@@ -293,7 +293,7 @@ class BlockChain(Chain):
         return {name: self.comm.fetch(batch.words, topics.read)} | self._upper_values(), batch
 
     def _read(self, key: Key, words: Int32s) -> Draw:
-        """Bring the given words' topics up to date, and return the current values of all blocks."""
+        """Do the postponed updates of the given words' topics; return the values of all blocks."""
         self.states[self.topics.name].catch_up(key, words)
         return self._sampling_weights(words) | self._upper_values()
 
@@ -333,7 +333,7 @@ class BlockChain(Chain):
         )
 
     def topic_conditional(self) -> TopicConditional | None:
-        """Return the distribution of the topics given the token counts, or None if unknown.
+        """Return the conditional posterior of the topics given token counts, or None if unknown.
 
         The distribution is known if the topics depend only on the counts.
         """

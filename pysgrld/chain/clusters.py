@@ -54,7 +54,7 @@ def cluster_means(topics: Floats, k: int, waiting: Callable[[], None] = _do_noth
 
 
 def start_variance(topics: Floats, means: Floats) -> Doubles | None:
-    """Compute the variance, between chains, of the square roots of topics' probabilities, (k,).
+    """Compute the variance of each topic between chains, on the square-root scale, (k,).
 
     In each chain, the topic that is most similar to the mean of a cluster is compared. The variance
     is half the squared difference between two chains, summed over the top 20 words of the mean; the
@@ -125,7 +125,7 @@ def cluster_seconds(n: int, words: int) -> float:
 
 
 def distances(topics: Floats, waiting: Callable[[], None] = _do_nothing) -> Doubles:
-    """Compute the squared Euclidean distances between the square roots of all topics, (n, n).
+    """Compute squared Euclidean distances between topics, on the square-root scale, (n, n).
 
     The results are exact in double precision. The distances are computed in blocks, so that each
     step is short and at most two blocks of square roots are in memory.

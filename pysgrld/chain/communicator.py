@@ -48,7 +48,7 @@ class ExchangedRequests(NamedTuple):
 
 
 class Collected(NamedTuple):
-    """Sums over a set of sampled documents, and a value for each document.
+    """Statistics of sampled documents: sums by word, other sums, and a value for each document.
 
     Attributes
     ----------

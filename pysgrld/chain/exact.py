@@ -393,7 +393,7 @@ class ExactStage:
         return arrays | {f"{_TRACE}{name}": np.array(t) for name, t in self._trace.items()}
 
     def record(self) -> dict[str, Array]:
-        """Return the entries of `arrays` with the plan and the results, without chain states."""
+        """Return the arrays of the plan and the results, but not of the states of the chains."""
         prefixes = (_PLAN, _TRACE, _LAST, _SPREAD, _PREFIX + PREFIX)
         return {name: a for name, a in self.arrays().items() if name.startswith(prefixes)}
 
@@ -510,7 +510,7 @@ def read_averages(arrays: Mapping[str, Array]) -> Mapping[str, Array]:
 
 
 def population_draws(arrays: Mapping[str, Array], seed: int, chain: int) -> PopulationDraws | None:
-    """Return a transformation after which draws vary as much as topics of different corpora.
+    """Return an object that widens a run's posterior draws to the variation between corpora.
 
     Parameters
     ----------

@@ -115,7 +115,7 @@ class Ranks(Communicator):
     def _exchange(
         self, batch: Minibatch | None, orders: Orders, digest: int
     ) -> tuple[ExchangedRequests, bool]:
-        """Combine the requests and the work of all ranks; also return True if the ranks' digests differ.
+        """Combine the requests and work of all ranks; also return True if the ranks' states differ.
 
         One message combines by a bitwise OR: the numbers of documents and tokens, at separate
         places for each rank; the requests; the digest and its complement. The results for digest

@@ -84,7 +84,7 @@ def stored_variance(arrays: Mapping[str, Array], name: str, topics: int) -> Doub
 
 
 class WordSpread:
-    """Variation of top words' probabilities, between posterior draws and between replicates.
+    """Statistics of top words' probabilities over posterior draws, and in each replicate.
 
     A replicate is a chain that continues on documents resampled with replacement.
 
@@ -182,13 +182,13 @@ class WordSpread:
 
     @property
     def means(self) -> tuple[Doubles, Doubles]:
-        """Mean square roots and mean probabilities of top words over posterior draws, (K, W)."""
+        """Posterior means of top words' probabilities and of their square roots, (K, W) each."""
         roots, values = self._sums / max(1, self.draws)
         return roots, values
 
 
 class _Parts(NamedTuple):
-    """Centre, mean, scale and deviations by which `PopulationDraws` widens posterior draws, (K, W).
+    """Arrays from which `PopulationDraws` computes widened draws, (K, W) or as noted.
 
     All arrays refer to square roots of probabilities.
 
@@ -211,7 +211,7 @@ class _Parts(NamedTuple):
 
 
 class PopulationDraws:
-    """Transformation after which posterior draws vary as much as topics of different corpora.
+    """Object that widens posterior draws to the variation of topics between corpora.
 
     A draw is the centre, plus a scaled posterior deviation, plus a random combination of the
     deviations of the replicates; the deviations follow Student's t, because replicates are few. The
@@ -233,7 +233,7 @@ class PopulationDraws:
 
     @classmethod
     def of(cls, arrays: Mapping[str, Array], seed: int, chain: int) -> PopulationDraws | None:
-        """Create the transformation from the arrays of a checkpoint.
+        """Create a `PopulationDraws` from the arrays of a checkpoint.
 
         Return None if the checkpoint has too few draws or replicates.
         """

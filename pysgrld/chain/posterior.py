@@ -241,7 +241,7 @@ class Posterior:
         return ConvergenceScores(now, before, self.burn_in + half * self.every)
 
     def mean(self) -> Draw | None:
-        """Return the posterior means in the form of `Chain.draw`, or None without samples."""
+        """Return the mean of all samples in the format of `Chain.draw`, or None without samples."""
         if not self._sums or self.samples == 0:
             return None
         return {n: (total / self.samples).astype(np.float32) for n, total in self._sums.items()}

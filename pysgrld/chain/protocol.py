@@ -92,7 +92,7 @@ class Chain(ABC):
     def start_from_topics(
         self, topics: Floats, tokens: Doubles, start_variance: Doubles | None = None
     ) -> None:
-        """Start from the topics of another chain, whose words come first in the vocabulary.
+        """Start from another chain's topics; the vocabulary begins with that chain's words.
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class Chain(ABC):
         """
 
     def topic_conditional(self) -> TopicConditional | None:
-        """Return the distribution of the topics given the token counts, or None if unknown.
+        """Return the conditional posterior of the topics given token counts, or None if unknown.
 
         The distribution is known if the topics depend only on the counts.
         """

@@ -85,7 +85,7 @@ class Cost(NamedTuple):
 
     @staticmethod
     def words(ranks: int) -> float:
-        """Return the factor of growth of distinct words with ``ranks`` times as many documents."""
+        """Return the ratio of distinct words in ``ranks`` minibatches to those in one minibatch."""
         return float(ranks**HEAPS)
 
     def seconds(self, ranks: int) -> float:
@@ -98,7 +98,7 @@ class Cost(NamedTuple):
         return self.shared / ranks / whole if whole else 0.0
 
     def busy(self) -> int:
-        """Return the greatest number of ranks at which each rank is busy (see `BUSY`), at most `MOST`."""
+        """Return the greatest number of ranks that mostly work rather than wait (see `BUSY`)."""
         ranks = range(2, MOST + 1)
         return 1 + bisect.bisect_left(ranks, True, key=lambda n: self.share(n) < BUSY)
 

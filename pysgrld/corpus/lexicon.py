@@ -158,7 +158,7 @@ class Lexicon:
                 self.log(f"{', '.join(parts)} removed ({remark})")
 
     def _begin(self, heading: Heading, label: str) -> None:
-        """Begin the next input; raise an error if it cannot be in a corpus with earlier inputs.
+        """Begin the next input; raise an error if it cannot be combined with earlier inputs.
 
         Text and counts cannot be mixed in one corpus.
         """
@@ -215,7 +215,7 @@ class Lexicon:
         self.kind = heading.kind
 
     def _numbered(self, words: Sequence[str]) -> bool:
-        """Return True if words are column numbers, judged by a recorded option or the spelling."""
+        """Return True if the words are only column numbers, because the matrix had no word list."""
         if self.options.numbered is not None:
             return self.options.numbered
         return all(re.fullmatch("[1-9][0-9]*", word) for word in words)

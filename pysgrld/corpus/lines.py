@@ -244,7 +244,7 @@ class Lines(ExitStack):
 
 
 def _even(blocks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
-    """Join and split blocks of data to blocks of `STEP` bytes, for any number of threads."""
+    """Resize blocks to `STEP` bytes, so that they do not depend on the number of threads."""
     rest = b""
     with closing(blocks):
         try:

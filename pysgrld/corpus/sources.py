@@ -141,7 +141,7 @@ def is_contained(path: str, provenance: Mapping[str, Any]) -> bool:
 
 
 def text_field_of(provenance: Mapping[str, Any]) -> str:
-    """Return the text field that a corpus records, or the usual name if none is recorded."""
+    """Return the name of the field from which a corpus was read, or the default name."""
     fields = (record.get("text-field") for record in provenance.get("inputs") or ())
     return next(filter(None, fields), USUAL_TEXT_FIELD)
 

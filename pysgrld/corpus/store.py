@@ -227,7 +227,7 @@ class Corpus:
 
     @property
     def earlier_documents(self) -> int:
-        """Number of documents from the corpus of the continued run, which come first."""
+        """Number of leading documents that come from the corpus of an earlier run."""
         return self._provenance.get("earlier") or 0
 
     @cached_property

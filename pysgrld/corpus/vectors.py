@@ -168,7 +168,7 @@ class Vector:
         return out
 
     def _in_memory(self, pieces: int, values: int) -> bool:
-        """Return True if pieces should be copied from the vector's cache, which is then in memory.
+        """Return True if the vector is cached in memory; cache it if it is small and often read.
 
         A small vector that is often used is cached. A file with a changed stamp is read again.
         """
@@ -237,7 +237,7 @@ class GrowingFile:
                 self._digest.update(block.data)
 
     def append(self, values: Array | list[int] | bytes) -> None:
-        """Append values, which are converted to the vector's type, or the bytes of such values."""
+        """Append numbers, or bytes that already have the vector's type."""
         if not isinstance(values, bytes):
             values = np.ascontiguousarray(values, self.dtype).tobytes()
         self._held.append(values)

@@ -233,7 +233,7 @@ class WorkFolder:
             return [line.removesuffix("\n") for line in itertools.islice(file, number)]
 
     def writer(self, name: str, record: dict[str, Any] | None = None) -> Writer:
-        """Return a writer of arrays; if ``record`` is set, continue from this state of `flush`."""
+        """Return a writer of arrays, which continues from a result of `Writer.flush` if given."""
         if record is None and (self.folder / name).exists():
             shutil.rmtree(self.folder / name)  # The folder is left from an interrupted second pass.
         return Writer(self.folder / name, record)
@@ -395,7 +395,7 @@ def renumber(block: Documents, remap: Int32s | None) -> Documents:
 
 
 def without_empty(block: Documents) -> tuple[Documents, Int64s | None]:
-    """Return the documents that have words, and their positions, or None for all positions.
+    """Drop documents without words; return the others and, if any were dropped, their positions.
 
     Parameters
     ----------

@@ -279,7 +279,7 @@ class Fit:
         return Sampled(drawn, over, np.zeros(k), np.full(k, freedom))
 
     def _corrected(self, weighted: Doubles) -> Doubles:
-        """Correct R sets of shares, (R, ..., K), for allocation errors; each set uses one draw."""
+        """Correct R sets of shares, (R, ..., K), for allocation errors, each by one topic draw."""
         draws, corrected = len(self._back), np.empty_like(weighted)
         for s, back in enumerate(self._back):
             piece = slice(s * len(weighted) // draws, (s + 1) * len(weighted) // draws)

@@ -109,7 +109,9 @@ class SampledShares:
         used: Int64s,
         units: Int64s | None = None,
     ) -> SourceLikeness | None:
-        """Return the greatest similarity by a column, else by neighbours; None if both are small.
+        """Return the greatest similarity within a column's values, if it is large.
+
+        Otherwise, return the similarity of neighbours, or None if that is small, too.
 
         Parameters
         ----------
@@ -161,7 +163,7 @@ def _sum_by(clusters: Int64s, values: Doubles) -> Doubles:
 
 
 def _thin_comparisons(comparisons: Sequence[Contrast]) -> Iterator[Contrast]:
-    """Yield at most `_COMPARISONS` evenly spaced comparisons of each column."""
+    """Yield only a few of each column's comparisons, evenly spaced in the list."""
     for column in dict.fromkeys(each.column for each in comparisons):
         of_column = [each for each in comparisons if each.column == column]
         yield from of_column[:: -(-len(of_column) // _COMPARISONS)]

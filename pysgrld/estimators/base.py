@@ -440,7 +440,7 @@ _fitted: dict[tuple[int, int], object] = {}
 
 
 def by_parameters(method: Callable[P, R]) -> Callable[P, R]:
-    """Wrap a fitting method to lock the estimator, and to name parameters in error messages.
+    """Decorate a fitting method: refuse concurrent calls, and name parameters in error messages.
 
     Parameters
     ----------

@@ -235,7 +235,7 @@ def column_names(x: Any) -> np.ndarray | None:
 
 
 def _reals(x: Any) -> tuple[Any, Doubles]:
-    """Return a copy of X in double precision, and the array that stores its (nonzero) values.
+    """Copy X in double precision; return the copy and its values (nonzero ones if sparse).
 
     Raises
     ------

@@ -269,7 +269,7 @@ class KeptModel(Framed):
         return min(AUTO_SAMPLES, AUTO_BYTES // (4 * words * sum(options.widths[:1])))
 
     def _kept_topics(self, layer: int, population: str = ALIKE) -> KeptTopics:
-        """Return the topics of all stored samples, with more spread if ``population`` needs it."""
+        """Return the topics of all stored samples, widened if intervals are for other texts."""
         layer_index, fitted = self._at(layer), self._fitted()
         widens = population == ALIKE and fitted.population is not None
         rows = (

@@ -125,7 +125,7 @@ class TopicTables(KeptModel):
             self._score_error = None if math.isnan(error) else error
 
     def _deviation(self, documents: Documents, ids: Int64s, of: int) -> list[float]:
-        """Estimate the standard deviation of topic shares between corpora, from part of one corpus."""
+        """Estimate each topic share's standard deviation between corpora from sampled documents."""
         shares = self._fitted().proportions(self._draw, documents, ids, 0)
         lengths = documents.lengths.astype(np.float64)
         total, squares = float(lengths.sum()), float((lengths**2).sum())

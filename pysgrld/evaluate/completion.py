@@ -134,7 +134,7 @@ class Completion(Scorer):
         return p
 
     def log_averages(self) -> Doubles:
-        """Return the log of the running average of each held-out probability, (nnz,)."""
+        """Return the log of each held-out word's probability, averaged over samples, (nnz,)."""
         return log(self._mean)
 
     def unigram(self, counts: Int64s) -> Estimate:

@@ -114,7 +114,7 @@ class Score:
         )
 
     def shown_metrics(self, figures: Mapping[str, Any]) -> str:
-        """Format the counts that are shown next to the score, with a comma before each count."""
+        """Format the metrics in `extra_counts`, to be printed after the score."""
         return "".join(f", {figures[name]:,} {noun}" for name, noun in self.extra_counts)
 
 

@@ -319,7 +319,7 @@ def rows(
 
 
 def score(point: CurvePoint) -> float:
-    """Return the rate-weighted perplexity of a point if known, otherwise its perplexity.
+    """Return the perplexity of a run at one time, rate-weighted if this is known.
 
     The rate-weighted perplexity of deep LDA weights each sample by its total Poisson rate.
     """
@@ -531,7 +531,7 @@ def describe_rates(last: Doubles) -> list[str]:
 
 
 def draw_rates(path: Path, recorded: Doubles, corpus: str) -> Path:
-    """Draw each layer's step sizes by iteration: mean over topics, and eps_t / mean of M_k."""
+    """Draw each layer's mean step size over iterations, with the mean taken in two ways."""
     figure = new_figure(10.4, 4.6)
     panels = figure.subplots(1, 2, sharey=True)
     steps = recorded[:, 1:].reshape(len(recorded), 2, -1)

@@ -246,7 +246,7 @@ START = "at first"
 
 
 def table(by_algo: dict[str, Learned]) -> list[tuple[Any, ...]]:
-    """Return spread and cosine of each layer's topics, before training and after each training."""
+    """Return rows with spread and similarity of each layer's topics before and after training."""
     first = Learned(by_algo["tlasgr"].start, by_algo["tlasgr"].start, 0.0)
     return [
         (

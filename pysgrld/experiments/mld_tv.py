@@ -210,7 +210,7 @@ def by_kind(curve: Doubles) -> Doubles:
 
 
 def nearest(curves: dict[tuple[str, float], Doubles], algo: str, i: int = 0) -> list[float]:
-    """Return the step sizes of a sampler by ascending final distance in group i of `ALIKE`."""
+    """Return a sampler's step sizes, sorted by final distance in the i-th group of categories."""
     of_sampler = [h for a, h in curves if a == algo]
     return sorted(of_sampler, key=lambda h: curves[algo, h][-1, i])
 

@@ -155,7 +155,7 @@ sam_20news, sam_wikipedia = partial(run, NEWS), partial(run, WIKIPEDIA)
 
 
 def say(scores: dict[str, float]) -> list[str]:
-    """Return sentences on the paper's claims: how the methods are ordered by the paper's score."""
+    """Return sentences on whether the order of the methods agrees with the paper's claims."""
     text = order(scores, "by the paper's score")
     full = [f"{algo}-full" for algo in NOISY]
     for label, low, high in (

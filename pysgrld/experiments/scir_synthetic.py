@@ -153,7 +153,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
 
 
 def category_counts(target: str, seed: int) -> Int64s:
-    """Return the target's number of observations by category, (D,), random if it is dense."""
+    """Return the number of observations by category, (D,); the dense target's are random."""
     if target == "sparse":
         return np.array(SPARSE)
     return np.bincount(np.random.default_rng(seed).integers(0, D, OBSERVATIONS), minlength=D)
@@ -256,7 +256,7 @@ def table(
     *,
     quick: bool,
 ) -> list[tuple[Any, ...]]:
-    """Return a table line for each target, minibatch size and method, with its reference value."""
+    """Return a table of distances by target, minibatch size and method, with reference values."""
     lines: list[tuple[Any, ...]] = []
     for (target, method, n), task in best.items():
         d = scored[task].distances
@@ -277,7 +277,7 @@ def table(
 
 
 def sentences(rows: list[tuple[Any, ...]], boxes: dict[str, Doubles], *, quick: bool) -> list[str]:
-    """Return sentences on the smallest and the largest minibatch, and on the sparse component."""
+    """Return sentences that compare the methods' distances, and medians of one component."""
     text = []
     if quick:
         text.append(

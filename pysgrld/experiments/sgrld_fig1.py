@@ -143,7 +143,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
 
 
 def work(task: LangevinTask, share: Callable[[float], None]) -> tuple[list[Outcome], list[Doubles]]:
-    """Run a task; for each step size, return the mean outcome and one trace, (draws, shown)."""
+    """Run a sampler; for each step size, return the mean outcome and one chain's draws."""
     sampler = SAMPLERS[task.name]
     draws = simplex.langevin(
         COUNTS,

@@ -72,7 +72,7 @@ class BlockFitted(Fitted):
 
     @cached_property
     def population(self) -> PopulationDraws | None:
-        """Transformation that adds the variation of topics between corpora to stored draws.
+        """`PopulationDraws` that widens stored draws to the variation of topics between corpora.
 
         The value is None if no chain continued on resampled documents.
 
@@ -225,7 +225,7 @@ class BlockFitted(Fitted):
 
     @property
     def rate(self) -> float:
-        """Mean-reversion rate of an average topic, which `noise` multiplies by the step size."""
+        """Mean-reversion rate of an average topic, per unit of step size."""
         return float(self.blocks[0].settings.average_rate(self.blocks[0], self.record.tokens))
 
     def contraction(self, shares: Doubles) -> tuple[float, ...]:

@@ -105,7 +105,7 @@ class GrowingColumn:
         self.text = GrowingFile(folder / f"{stem}.text", "u1", text)
 
     def append(self, values: Sequence[Any], typed: bool, before: int) -> None:
-        """Append values of consecutive documents (None if missing), from document ``before`` on."""
+        """Append values of consecutive documents; ``before`` is the first document's row number."""
         self._pad(before)
         tags, lengths, data = spelled_values(
             values, STRING if typed else CELL, INTEGER, REAL, lambda value: spelled(value, typed)

@@ -166,7 +166,7 @@ def _of_number(number: float) -> int | None:
 
 
 def _split(text: bytes) -> tuple[str, re.Match[str] | None]:
-    """Separate the time of day from the rest of a date; return the rest and the time's match."""
+    """Split a date into the text without the time of day, and the regex match of the time."""
     whole = text.decode(errors="replace")
     clock = _CLOCK.search(whole)
     if clock is None:

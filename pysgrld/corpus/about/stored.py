@@ -232,7 +232,7 @@ class About:
         return np.unique(keys, axis=1, return_inverse=True)[1].ravel().astype(np.int64)
 
     def places(self, rows: npt.ArrayLike) -> Int64s:
-        """Return the number of documents before each document in the inputs, or -1 if unknown.
+        """Return each document's position in the inputs, counted from 0, or -1 if unknown.
 
         Documents that were left out of the corpus count too.
         """

@@ -74,7 +74,7 @@ def keys(numbers: Int64s) -> npt.NDArray[np.uint64]:
 
 
 class _UnderWay(NamedTuple):
-    """A frame, which is a block of texts, while a thread compresses it.
+    """Frame (block of texts) that a thread is compressing.
 
     Attributes
     ----------

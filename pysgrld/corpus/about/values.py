@@ -233,7 +233,7 @@ class _Tally(Tally):  # type: ignore[misc]
         return _quoted(others)
 
     def example(self, bit: int, without: int) -> str:
-        """Return a value that can be read by notation ``bit`` and not by ``without``, or ""."""
+        """Return a value that fits notation ``bit`` but not ``without``; "" if none does."""
         for bits, examples in self.examples.items():
             if bits & bit and not bits & without:
                 return str(next(iter(examples)).decode(errors="replace")[:40])

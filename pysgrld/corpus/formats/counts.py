@@ -340,7 +340,7 @@ class Grouping:
         self.held = Entries(np.empty(0, np.int64), none, none, None)
 
     def blocks(self, parts: Iterable[Entries]) -> Iterator[tuple[Documents, Int64s]]:
-        """Yield blocks of documents, each with the numbers of its documents, counted from 1.
+        """Yield blocks of documents, and each document's 1-based number in the matrix.
 
         Documents without entries are yielded as empty documents if empty documents are kept.
         """

@@ -287,7 +287,7 @@ def _unquoted(cell: str) -> str:
 
 
 def _swallows(record: list[str], delimiter: str) -> bool:
-    """Return True if each line of a record of several lines looks like a record.
+    """Return True if an unclosed quotation mark seems to have joined several records.
 
     A quotation mark that is never closed makes one record of many lines. Two fields in each line
     are enough evidence only if one field is a number, because a text with line breaks may have a

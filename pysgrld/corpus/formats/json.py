@@ -183,7 +183,7 @@ def _check_is_document(value: Any, label: str) -> None:
 
 
 def _shape(column: Any) -> Any:
-    """Return a dict's keys or a list's length; None for fewer than two values or another type."""
+    """Return the keys or the length of a possible column; None unless it has two or more values."""
     if isinstance(column, dict):
         return tuple(column) if len(column) > 1 else None
     return len(column) if isinstance(column, list) and len(column) > 1 else None
@@ -215,7 +215,7 @@ def nested(value: Any, path: Sequence[str]) -> Any:
 
 
 def _dotted(fields: WantedFields) -> list[str]:
-    """Return the requested fields that are named by the path of a nested value (user.name)."""
+    """Return the requested names of nested fields, such as user.name."""
     return [name for name in (fields.id, fields.title, *fields.columns) if "." in name]
 
 

@@ -246,7 +246,7 @@ def _nested_names(fields: Iterable[Any], above: str = "") -> list[str]:
 
 
 def _path_of(schema: Any, name: str) -> list[str]:
-    """Split the path of a nested field, such as data.body, into names, but not a column name."""
+    """Split a nested field's path, such as data.body, into names; keep a column's name whole."""
     # `schema.names` would copy all names.
     return [name] if schema.get_all_field_indices(name) else name.split(".")
 

@@ -140,7 +140,7 @@ def _deep(
 
 
 def _expected(k: int, length: int, documents: int, repeats: int) -> list[float]:
-    """Time the inference of new documents."""
+    """Time the inference of topic proportions of new documents."""
     phi, batch = _minibatch(k, length, documents)
     work = core.Workspace()
 

@@ -153,7 +153,7 @@ class Births:
         return components, float(log_p.sum())
 
     def _join_log_odds(self, counts: Doubles, d: int) -> Doubles:
-        """Return the log odds that each document joins a new component proposed at document d."""
+        """Return each document's log odds of joining a new component that resembles document d."""
         documents = self.documents
         elsewhere = log_mixture(documents, *self._means(counts))
         parent = documents.take(np.array([d]))

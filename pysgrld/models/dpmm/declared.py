@@ -209,7 +209,7 @@ class MixtureModel(Model["MixtureOptions"]):
 
 
 def has_unordered_components(algo: str, concentration: str | None) -> bool:
-    """Return True if components are unordered, with Dirichlet weights instead of sticks.
+    """Return True if component weights are Dirichlet, not stick-breaking, and so unordered.
 
     Parameters
     ----------

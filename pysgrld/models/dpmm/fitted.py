@@ -78,7 +78,7 @@ class MixtureFitted(Fitted):
 
     @cached_property
     def layers(self) -> tuple[int, ...]:
-        """Tuple of one number: the number of components up to the last one with documents."""
+        """Number of components, up to the last one with documents, as a tuple of one number."""
         return (self.mixture.components,)
 
     @cached_property
