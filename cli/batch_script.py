@@ -117,7 +117,7 @@ class Job(NamedTuple):
         return self.command[:1] == ("infer",) and ("--part" in self.command or bool(outputs))
 
     def values(self) -> list[dict[str, str]]:
-        """Return the values of the placeholders for each job; a single job has no placeholders.
+        """Return each job's values of placeholders such as ``{seed}``; none for a single job.
 
         Raises
         ------

@@ -406,7 +406,7 @@ def drop_text(folder: str, quiet: bool) -> None:
 
 
 class _Finding(NamedTuple):
-    """Task of finding words in texts and writing them to a file, one word per line.
+    """Output file and progress screen of a command that finds words in texts.
 
     Attributes
     ----------

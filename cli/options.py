@@ -414,7 +414,7 @@ def metadata(function: Decorated) -> Decorated:
 
 @contextlib.contextmanager
 def lent_metadata(results: Any, path: str | None, note: Log) -> Iterator[None]:
-    """Add the columns of a metadata file, if any, to a run's documents during a ``with`` block."""
+    """Context manager that adds a metadata file's columns, if given, to a run's documents."""
     if path is None:
         yield
         return

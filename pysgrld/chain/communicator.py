@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Orders(IntFlag):
-    """Requests that any rank may make before an iteration, and that all ranks then fulfil."""
+    """Actions that any rank may request before an iteration; all ranks then do them."""
 
     NONE = 0
     #: Stop early, due to a signal or the time limit.
@@ -237,7 +237,7 @@ class Communicator:
         step()
 
     def allgather_rows(self, units: Array) -> None:
-        """Fill in the rows of an array that were computed by other ranks (allgather).
+        """Allgather: copy the rows that other ranks computed into this rank's array.
 
         The array has a row for each unit of topic rows.
         """

@@ -337,7 +337,7 @@ class ExactStage:
         self._spread.add_replicate(chain.replicate(number, self.threads, waiting))
 
     def _take(self) -> None:
-        """Average, score and store the last draw, unless it was processed before."""
+        """Add the last draw to the averages, score it and store it, unless this was done before."""
         chain, self._drawn = self._drawn, None
         if chain is None:
             return

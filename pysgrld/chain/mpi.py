@@ -304,7 +304,7 @@ class Ranks(Communicator):
             self._allgather_parts(piece, np.clip(begins - begin, 0, len(piece)))
 
     def allgather_rows(self, units: Array) -> None:
-        """Fill in the rows of an array that were computed by other ranks (allgather).
+        """Allgather: copy the rows that other ranks computed into this rank's array.
 
         The array has a row for each unit of topic rows.
         """

@@ -239,7 +239,7 @@ class DocumentSampler(ABC):
     by_document: ClassVar[frozenset[str]] = frozenset()
 
     def keep(self, documents: Documents) -> None:
-        """Allocate variables of all documents, which are stored from one iteration to the next."""
+        """Allocate the documents' variables, which are kept between iterations."""
         del documents
 
     def start_from_topics(self, key: Key, draw: Draw, batch: Minibatch) -> None:

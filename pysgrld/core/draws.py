@@ -88,7 +88,7 @@ def matrices_to_draw(matrices: Mapping[str, Array], blocks: tuple[Block, ...]) -
 
 
 def sampling_weights(draw: Draw) -> Floats:
-    """Return the weights from which token topics are sampled, `WEIGHTS` if present, else phi.
+    """Return a draw's weights for sampling token topics: `WEIGHTS` if present, else phi.
 
     Parameters
     ----------

@@ -521,7 +521,7 @@ def _some(blocks: Iterable[Documents], stays: Stays) -> Iterator[Documents]:
 
 
 def asked_fields(options: CorpusOptions) -> dict[str, tuple[tuple[str, str], str]]:
-    """Map each field that the user named to its column (role and name) and its option."""
+    """Map each field that the user named to the column that it becomes and to the option."""
     fields = WantedFields.of(options, metadata=options.metadata is not None)
     options_by_field = {name: ((COLUMN, name), "--meta-field") for name in fields.columns}
     if options.id_field is not None:

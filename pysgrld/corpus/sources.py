@@ -251,7 +251,7 @@ def stands_for(
 
 
 def _paired(path: str, old: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any], Path]]:
-    """Yield the old record, the new record and the path of each file of an input.
+    """Yield the recorded state, the current state and the path of each file of an input.
 
     For files that cannot be compared, empty records are yielded.
     """

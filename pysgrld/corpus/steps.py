@@ -252,7 +252,7 @@ def _matched(texts: Texts, documents: Sequence[bytes], pattern: TokenPattern) ->
 def _steps(
     files: Iterable[_Input], done: tuple[int, int], head: int | None, wish: Wish | None
 ) -> Generator[Step, None, None]:
-    """Yield the steps of all inputs after the step ``done``, without unwanted documents."""
+    """Yield all steps of reading after step ``done``; drop documents that ``wish`` excludes."""
     first = 0
     for file in files:
         with closing(file.steps()) as steps:

@@ -1,4 +1,4 @@
-"""List of all words of a corpus, with the rule that removes a word from the vocabulary."""
+"""List of all words of a corpus, with the rule that removes each word, if any."""
 
 from __future__ import annotations
 

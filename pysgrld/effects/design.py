@@ -31,7 +31,7 @@ _NUMBERS, _FLAGS = ("integer", "floating", "mixed-integer-float"), {True: "yes",
 
 
 class ValuePrediction(NamedTuple):
-    """Prediction that results if a column has the same value in all documents.
+    """Mean row of the design matrix if a column had the same value in all documents.
 
     Attributes
     ----------

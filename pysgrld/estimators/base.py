@@ -278,7 +278,7 @@ class Estimator(ABC):
         self._chain_parameters = self._spelled_parameters()
 
     def _spelled_parameters(self) -> dict[str, str]:
-        """Return the values of all parameters that must not change during a chain, as text.
+        """Return, as text, the values of the parameters that must not change during a chain.
 
         The values themselves cannot be stored, because the caller may change a list or dict in
         place.

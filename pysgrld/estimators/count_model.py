@@ -117,7 +117,7 @@ class CountModel(TopicModel):
         return self
 
     def _grow(self, X: Any) -> None:
-        """Add the words of X that the model lacks, if any, and keep the model's topics."""
+        """Add the new words of X to the model, which keeps its topics."""
         record, names_before = self._record, getattr(self, "feature_names_in_", None)
         if names_before is None or self._options.depth > 1:
             reason = (

@@ -285,7 +285,7 @@ class Framed(Estimator):
     def _top(
         self, phi: Array, n: int, layer: int, order: WordOrder | None, samples: KeptTopics
     ) -> tuple[Int64s, Interval | None]:
-        """Return each topic's first n word ids, (K, n), and intervals of their probabilities."""
+        """Return ids of each topic's first n words, (K, n), and their probabilities' intervals."""
         top, rows = self._first_words(phi, n, layer, order), np.arange(len(phi))[:, None]
         uncensored = np.zeros(top.shape, bool)
         values = [(sample[rows, top], uncensored) for sample in samples.draws]

@@ -80,7 +80,7 @@ class MatrixRecord(NamedTuple):
     place: str = "this model"
 
     def is_copied(self, name: str) -> bool:
-        """Return False, because the arrays of a chain are not copied.
+        """Return False: arrays of a chain in memory are read directly, not copied.
 
         Parameters
         ----------
@@ -173,7 +173,7 @@ class KeptModel(Framed):
         return find_model(self.model).fitted(self._record, jobs(self.n_jobs))
 
     def _resume(self) -> None:
-        """Restore the chain, without any documents, if only its stored state exists."""
+        """Restore the chain from its stored state, without documents, if it is not in memory."""
         if hasattr(self, "_posterior"):
             return
         record = self._kept

@@ -93,7 +93,7 @@ LDA_BURN_IN, LDA_COLLECTED = 200, 300
 
 
 class PaperColumn(NamedTuple):
-    """Corpus in Table 1: the paper's values by sampler, the runs to train, and their burn-in.
+    """Column of Table 1, for one corpus: the paper's values, and the runs that repeat them.
 
     Attributes
     ----------

@@ -47,7 +47,7 @@ COMPONENT, SHOWN_MINIBATCH = 4, 10
 
 
 class Method(NamedTuple):
-    """Sampler with its label and step sizes, for full runs and for quick runs."""
+    """Label of a sampler, and its step sizes for full runs and for quick runs."""
 
     label: str
     steps: tuple[float, ...]

@@ -87,7 +87,7 @@ class BlockFitted(Fitted):
         return population_draws(self.record.arrays, options.seed, options.chain)
 
     def widen_sample(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Add variation of topics between corpora to a stored sample, if `population` is not None."""
+        """Widen a stored sample to the variation of topics between corpora, if this is known."""
         if self.population is None:
             return sample
         name = self.blocks[0].name

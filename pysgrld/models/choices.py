@@ -162,7 +162,7 @@ class Choices:
         return Choices({**self.values, **later.values})
 
     def changed(self, **values: Any) -> Choices:
-        """Return these options with changed values; arguments have ``_`` in place of ``-``."""
+        """Return a copy with changed values, given as arguments with ``_`` in place of ``-``."""
         return Choices({**self.values, **{option_name(n): v for n, v in values.items()}})
 
     def without(self, names: Container[str]) -> Choices:

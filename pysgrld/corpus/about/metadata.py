@@ -300,7 +300,7 @@ class Metadata:
 
 
 class _Named(NamedTuple):
-    """Names of the documents of a block, by which documents are matched to rows of a metadata file.
+    """Names of a block of documents, for matching documents with rows of a metadata file.
 
     Attributes
     ----------
@@ -317,7 +317,7 @@ class _Named(NamedTuple):
     is_named: bool
 
     def forms(self) -> list[list[str]]:
-        """Return four names of each document, as four lists; the first that matches a row is used.
+        """Return four spellings of each document's name; the first that matches a row is used.
 
         The lists have the ids, then file names without the suffix, without the folder, and without
         suffix and folder. A document that is not a file has its id in all lists.

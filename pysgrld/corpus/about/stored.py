@@ -38,7 +38,7 @@ _CONTENTS: Schema = {
 
 
 class Column(NamedTuple):
-    """Description of a column, which has a value or a missing value for each document.
+    """Name, kind and number of missing values of a column of documents.
 
     Attributes
     ----------
@@ -220,7 +220,7 @@ class About:
         return self._vector("origin-piece.npy", "<i4").gather(rows).astype(np.int64)
 
     def wholes(self, rows: npt.ArrayLike) -> Int64s | None:
-        """Return a number for each document, which is equal for pieces of the same long document.
+        """Number documents such that all pieces of a long document have the same number.
 
         Return None if the corpus has no document that was cut into pieces.
         """
@@ -362,7 +362,7 @@ class About:
 
     @contextlib.contextmanager
     def _believed(self, name: str) -> Iterator[None]:
-        """Convert errors in a ``with`` block to a `CorpusError` about a changed archive."""
+        """Context manager that converts errors in reading to a `CorpusError` (changed archive)."""
         try:
             yield
         except (ValueError, EOFError, KeyError, TypeError, FileNotFoundError):

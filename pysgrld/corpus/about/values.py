@@ -211,7 +211,7 @@ class ColumnReading(NamedTuple):
 
 
 class _Tally(Tally):  # type: ignore[misc]
-    """Counts of a column's values, by the notations of numbers and dates that a value fits."""
+    """Counts of a column's values by the notations (of numbers or dates) that they fit."""
 
     def __init__(self, rules: ValueRules, levels: int) -> None:
         simple = [-1, _WHOLE | sum(_NUMBERS), _PLAIN | _THOUSANDS, _ISO, 0]

@@ -193,7 +193,7 @@ class Elements:
             self.at += 1
 
     def _is_of_people(self, name: str) -> bool:
-        """Return True if a list contains the people of a chat, and a list of messages follows."""
+        """Return True for the list of people in a chat that is followed by a list of messages."""
         return name in _PEOPLE and bool(_LIST_IN_LINE.search(self.ready[self.at :].encode()))
 
     def _holds_objects(self) -> bool:

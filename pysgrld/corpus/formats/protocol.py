@@ -163,7 +163,7 @@ class Noticed:
     text_fields: dict[str, str] = field(default_factory=dict)
 
     def add_contents(self, files: Mapping[str, str]) -> None:
-        """Add the files of an input, and collect the files that equal a file of an earlier input.
+        """Add the files of an input, and note files that are equal to files of earlier inputs.
 
         Parameters
         ----------
