@@ -135,7 +135,7 @@ class ExactTokens(ExactChain):
     @staticmethod
     @abstractmethod
     def parts(options: Any, chain: BlockChain) -> tuple[tuple[Block, ...], TokenTopics]:
-        """Return the blocks and the sampler of documents, for a chain that continues ``chain``."""
+        """Return parameter blocks and a document sampler, for a chain that continues ``chain``."""
 
     @property
     def _stored_blocks(self) -> tuple[Block, ...]:

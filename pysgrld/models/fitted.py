@@ -45,7 +45,7 @@ Samples = Iterable[tuple[int, Mapping[str, Array]]]
 
 
 class Record(Protocol):
-    """Data of a run that the model reads, without access to the run's files.
+    """Data of a run for its model, which has no access to the run's files.
 
     ``step``, ``arrays`` and ``place`` describe the newest checkpoint, and raise `CheckpointError`
     if it is missing.
@@ -180,14 +180,14 @@ class Fitted(ABC):
 
     @cached_property
     def population(self) -> PopulationDraws | None:
-        """Transformation that adds the variation of topics between corpora to stored draws.
+        """Transformation of stored draws that makes intervals hold for other texts like these.
 
         The value is None if no chain continued on resampled documents.
         """
         return None
 
     def widen_sample(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Add variation of topics between corpora to a stored sample, if `population` is not None."""
+        """Apply `population` to a stored sample; if it is None, return the sample unchanged."""
         del step
         return sample
 
@@ -474,7 +474,7 @@ class Fitted(ABC):
 
     @property
     def rate(self) -> float:
-        """Mean-reversion rate of an average topic, which `noise` multiplies by the step size."""
+        """Mean-reversion rate of an average topic, for a step size of 1."""
         return 1.0
 
     def step_size(self, step: int) -> float:

@@ -1,4 +1,4 @@
-"""Estimates of the memory that models of topics over words need, for any kind of documents."""
+"""Estimate of the memory of a run with topics over words, used by several models."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ Preset = Mapping[str, Any]
 
 
 class Extent(NamedTuple):
-    """Sizes, in addition to the totals of the corpus, that determine the memory of a run.
+    """Facts on which the memory of a run depends, other than the totals of the corpus.
 
     Attributes
     ----------

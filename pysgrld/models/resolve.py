@@ -207,7 +207,7 @@ TRAINING, SAMPLE = UnitTimes(0.05, 2.5), UnitTimes(0.07, 9.0)
 
 
 class Work(NamedTuple):
-    """Amount of work in an iteration or a score.
+    """Work of one iteration or one score: tokens sampled, and elements of topics updated.
 
     Attributes
     ----------

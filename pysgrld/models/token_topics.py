@@ -1,4 +1,4 @@
-"""Documents in which each token has a topic, as in LDA, sampled by collapsed Gibbs given phi.
+"""Sampling of documents in which each token has a topic, by collapsed Gibbs given phi.
 
     theta_d ~ Dirichlet(alpha),  z ~ theta_d,  w ~ phi_z
 
@@ -152,7 +152,7 @@ class TokenTopics(DocumentSampler):
 
 
 class GibbsDocuments(TokenTopics):
-    """Documents sampled by Gibbs sweeps over the topics of tokens, with theta integrated out.
+    """Gibbs sampler of documents: sweeps over the topics of tokens, with theta integrated out.
 
     Parameters
     ----------

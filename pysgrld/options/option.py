@@ -75,7 +75,7 @@ class Option(NamedTuple):
         return self.metavar == "FILE" and self.read is None
 
     def takes(self, value: Any) -> bool:
-        """Return False if the value is a number or a list of numbers that the parser refuses."""
+        """Return True unless the value consists of numbers and the parser refuses the value."""
         numbers = value if isinstance(value, list | tuple) else [value]
         if not numbers or not all(type(number) in (int, float) for number in numbers):
             return True
@@ -163,7 +163,7 @@ class LoopOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Resolved(LoopOptions):
-    """Values of a run's options that all models have, after defaults were filled in.
+    """Values of the options that all models have, after defaults were filled in for a run.
 
     Each model derives a class from this one, which adds the model's own options.
 
@@ -275,7 +275,7 @@ class Resolved(LoopOptions):
 
     @property
     def chain(self) -> int:
-        """Number of the Markov chain, counted from 0, as it is used to generate random numbers.
+        """Number of the Markov chain in the keys of random numbers, counted from 0.
 
         Random numbers that all chains share use number 0.
         """

@@ -88,7 +88,7 @@ class _Draws(NamedTuple):
     visit: Visit | None = None
 
     def apart(self, followed: Doubles) -> Doubles:
-        """Split each run's samples of a Gibbs refinement by the refinement's chains.
+        """Divide each run's samples by chain, if a Gibbs refinement with several chains made them.
 
         Parameters
         ----------
@@ -491,7 +491,7 @@ class _Halves:
 
 
 def _read_halves(chain: Results, draws: _Draws, layer_index: int, average: _Halves) -> None:
-    """Average the topics of a chain over its samples, which are read only for this purpose."""
+    """Read the samples of a chain, and add the topics of each sample to ``average``."""
     for step in draws.steps[chain.path]:
         if draws.slim:
             sample = chain.read_slim(step)

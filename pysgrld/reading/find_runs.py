@@ -203,7 +203,7 @@ class ListedRun(NamedTuple):
 
 
 def list_runs(folder: Path) -> Iterator[ListedRun]:
-    """List the runs in a folder by name, including runs in folders of chains and searches.
+    """List the runs in a folder by name, and the runs in its subfolders of chains or searches.
 
     A run that cannot be read is listed with the reason.
 
@@ -249,7 +249,7 @@ def list_runs(folder: Path) -> Iterator[ListedRun]:
 
 
 def _runs_in(folder: Path, *, searches: bool = True) -> Iterator[Path]:
-    """Yield the paths of runs in a folder, including runs in folders of chains and searches."""
+    """Yield the paths of the runs in a folder, and in its subfolders of chains or searches."""
     paths = sorted(
         list_folder(folder) if is_folder(folder) else (),
         key=lambda p: [(t, int(n or 0)) for t, n in re.findall(r"(\D*)(\d*)", p.name)],

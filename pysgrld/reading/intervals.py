@@ -57,7 +57,7 @@ class Spread(NamedTuple):
 
     @property
     def sense(self) -> dict[str, str]:
-        """Type and population of the intervals from the samples, as returned by `sense_of`."""
+        """Fields that state whether intervals are posterior, and for which texts they hold."""
         return sense_of(self.faithful, "these" if self.stretch is None else "alike")
 
     @property
@@ -106,7 +106,7 @@ class Spread(NamedTuple):
 
 
 def sense_of(is_posterior: bool, population: str) -> dict[str, str]:
-    """Return the type of the intervals and their population, as fields for JSON and for tables.
+    """Return fields that state whether intervals are posterior, and for which texts they hold.
 
     Parameters
     ----------

@@ -112,11 +112,11 @@ class KeptSamples:
 
     @cached_property
     def population(self) -> PopulationDraws | None:
-        """Transformation that widens draws to the variation between corpora, or None."""
+        """Transformation of draws that makes intervals hold for other texts like these, or None."""
         return None if self.these else self.fitted.population
 
     def topic_sample(self, step: int) -> Mapping[str, Array]:
-        """Return the stored sample of an iteration, transformed by `population` if it exists.
+        """Return the stored sample of an iteration, transformed by `population` if not None.
 
         Raises
         ------
@@ -126,7 +126,7 @@ class KeptSamples:
         return self.for_population(step, self.read_sample(step))
 
     def for_population(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Apply the transformation `population`, if any, to the sample of an iteration."""
+        """Transform the sample of an iteration by `population`, unless `population` is None."""
         return sample if self.population is None else self.fitted.widen_sample(step, sample)
 
     def topics_of_sample(self, step: int, layer_index: int) -> Floats:

@@ -202,7 +202,7 @@ class JsonLinesWriter(RowWriter):
         self.file.write(b"".join(chain.from_iterable(zip(*parts, strict=False))))
 
     def _write_greatest(self, heads: list[bytes], block: InferredBlock, top: int) -> None:
-        """Write a line of JSON for each document, with its first fields and its greatest topics."""
+        """Write a JSON line for each document: its entry of ``heads``, then its greatest topics."""
         order = core.greatest(block.theta, top=min(top, block.theta.shape[1]))
         values = {
             value or "share": np.take_along_axis(array, order, axis=1).tolist()

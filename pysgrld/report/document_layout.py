@@ -151,7 +151,7 @@ def _apart(rows: Floats, others: Floats) -> Floats:
 
 
 def _block_size(others: int) -> int:
-    """Return the number of documents that are compared with ``others`` documents at a time."""
+    """Return a number of documents whose distances to ``others`` documents fit in memory."""
     return max(1, min(_BLOCK, _SIMILARITIES // max(others, 1)))
 
 
@@ -164,7 +164,7 @@ def _roots(theta: Floats | npt.NDArray[np.float16]) -> Floats:
 
 
 def _blocks(rows: Floats, others: Floats, count: int) -> tuple[Int64s, Floats]:
-    """Return the indices of the ``others`` nearest to each row, and squared distances."""
+    """Return the indices of the rows of ``others`` nearest to each row, and squared distances."""
     count = min(count, len(others))
     index, squares = (
         np.empty((len(rows), count), np.int64),
@@ -178,7 +178,7 @@ def _blocks(rows: Floats, others: Floats, count: int) -> tuple[Int64s, Floats]:
 
 
 def _between(points: Doubles, index: Int64s, squares: Floats | Doubles) -> Doubles:
-    """Return the mean position of the points in each row of ``index``, weighted by similarity."""
+    """Return a mean of ``points[index]`` for each row of ``index``, weighted by similarity."""
     weight = 1.0 / (np.maximum(squares, 0.0) + 1e-3)
     weight /= weight.sum(axis=1, keepdims=True)
     return np.asarray((points[index] * weight[:, :, None]).sum(axis=1))
@@ -275,7 +275,7 @@ class Placement:
 
 
 def _nearest_points(points: Doubles, judged: Int64s, count: int) -> Int64s:
-    """Return the indices of the ``count`` points nearest to each judged point, (m, count)."""
+    """Return the indices of the ``count`` points nearest to each of the m points ``judged``."""
     index = np.empty((len(judged), count), np.int64)
     size = _block_size(len(points))
     for begin in range(0, len(judged), size):

@@ -248,7 +248,7 @@ class Shares(NamedTuple):
         return Shares(self.mean, np.maximum(0.0, low), np.minimum(1.0, high))
 
     def about(self, weights: Doubles | None) -> Shares:
-        """Replace the means by topic weights, (K,), and shift the intervals by the differences."""
+        """Shift means and intervals so that the means become the given topic weights, (K,)."""
         if weights is None:
             return self
         mean = weights[:, None]
@@ -419,7 +419,7 @@ class Correlation(DocumentVisitor):
     """Visitor that correlates the square roots of topics' proportions in each draw."""
 
     def begin(self, draws: int, documents: int, topics: int) -> None:
-        """Reset the sums; with many topics, only the first draws are used."""
+        """Reset the sums over documents; with many topics, use only the first draws."""
         draws = min(draws, max(2, _PRODUCTS // (topics * topics))) if draws > 1 else 0
         self._n, self._sums = 0, np.zeros((draws, topics))
         self._products = np.zeros((draws, topics, topics))

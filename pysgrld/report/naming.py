@@ -219,7 +219,7 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _write(descriptor: int, data: bytes) -> int:
-    """Write to a pipe and return the number of bytes written; all bytes if the pipe is broken."""
+    """Write to a pipe, and return the number of bytes written; ignore a broken pipe."""
     try:
         return os.write(descriptor, data)
     except BrokenPipeError:

@@ -97,7 +97,7 @@ class Sampled(NamedTuple):
     freedom: Doubles
 
     def topics_variance(self) -> Doubles:
-        """Return the variance of the draws, (K,), minus the part from drawing documents' topics."""
+        """Return the variance of the draws, (K,), minus `noise`, the part from single documents."""
         variance: Doubles = np.maximum(0.0, self.drawn.var(axis=0, ddof=1) - self.noise)
         return variance
 
@@ -212,7 +212,7 @@ class _Sums:
             self.noise[group] += values.var(axis=0, ddof=1).sum(axis=0, dtype=np.float64)
 
     def sampled(self, inside: Array, n: float) -> Sampled:
-        """Return draws of shares in the groups ``inside``, which have n effective documents."""
+        """Return draws of topic shares in the groups ``inside``, of effective sample size n."""
         # If there are no documents, the shares become 0.
         size = max(float(self.size @ inside), 1e-9)
         weighted_size = np.maximum(self.weighted_size @ inside, 1e-9)[:, None]
@@ -258,7 +258,7 @@ class _Sums:
         return np.maximum(1.0, freedom)
 
     def _central(self, inside: Array, share: Doubles, power: int) -> Doubles:
-        """Return the sum of (mean - size * share)^power over documents of groups ``inside``, (K,)."""
+        """Return the sum of the documents' deviations from ``share``, to the given power, (K,)."""
         total = np.zeros(len(share))
         for (i, j), sums in self._powers.items():
             if i + j == power:

@@ -443,7 +443,7 @@ class Section:
         return {}
 
     def files(self) -> Iterator[tuple[str, bytes, int]]:
-        """Yield the files of a page that is a folder: path, content, number of documents done."""
+        """Yield a page folder's files: path, content, and number of documents finished."""
         yield from ()
 
     def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:

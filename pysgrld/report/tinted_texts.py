@@ -327,7 +327,7 @@ def _shown(
 
 
 def _best_stretches(places: Places, gains: Doubles, ends: Int64s) -> list[tuple[int, int]]:
-    """Return the start and end of each text's best passage, with the greatest sum of gains.
+    """Return the start and end of the passage of each text that is most about its main topic.
 
     A passage has at most 300 characters, or one word. A text without words has the passage (0, 0).
 
@@ -373,7 +373,7 @@ def _cut(text: str, first: int, last: int) -> tuple[int, int]:
 
 
 def _apart(marks: Iterator[_Mark]) -> Iterator[_Mark]:
-    """Yield words without overlap; the word with the more probable topic keeps the common part."""
+    """Cut overlapping words: the common part belongs to the word with the likelier topic."""
     waiting: _Mark | None = None
     for mark in marks:
         begin, end, _, probability, _ = mark

@@ -55,7 +55,7 @@ def arm(spec: str | None) -> None:
 
 
 def fail_point(name: str) -> bool:
-    """Perform the armed action at a fail point; return True if the caller must write only a part.
+    """Perform the armed action; return True if the caller must write only a part of its data.
 
     Raises
     ------

@@ -17,7 +17,7 @@ NATURAL = Annotated[int, 0]
 
 
 class Each(NamedTuple):
-    """Type of a list or table, which may be missing, with the same schema for all values."""
+    """Type of a list or table that may be missing; all its values have the same schema."""
 
     schema: Schema
 

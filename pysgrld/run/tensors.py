@@ -255,7 +255,7 @@ def check_header(path: Path, head: bytes, size: int) -> TensorHeader:
 
 
 def _describe_packed(path: Path, tensor: Tensor, form: Any) -> Tensor:
-    """Return a tensor with the type and shape of its compressed array, given the metadata."""
+    """Return a compressed array's entry with its uncompressed type and shape, from ``form``."""
     match = _FORM.fullmatch(form) if isinstance(form, str) else None
     shape = tuple(map(int, match[2].split())) if match else ()
     if (
@@ -592,5 +592,5 @@ def violation(
 
 
 def required(invariants: Mapping[str, Invariant]) -> list[str]:
-    """Return the names of required arrays, which are the names without wildcards."""
+    """Return the names of the arrays that must exist: all names without wildcards."""
     return [name for name in invariants if not _WILDCARDS & set(name)]

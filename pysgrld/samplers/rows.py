@@ -49,7 +49,7 @@ def draw_by_kernel(
     peers: Peers | None,
     **parameter: float,
 ) -> dict[str, Array]:
-    """Draw initial rows by a kernel; each process draws the rows that it owns."""
+    """Draw initial rows by a compiled kernel; each process draws the rows that it owns."""
     v, k = block.shape
     arrays: dict[str, Array] = {
         "g": allocate_zeros(v, padded_width(k), peers),
@@ -88,7 +88,7 @@ def allocate_zeros(rows: int, columns: int, peers: Peers | None) -> Floats:
 def update_on_all_processes(
     peers: Peers | None, kernel: Callable[..., None], /, *, anew: bool, **arguments: Any
 ) -> None:
-    """Update rows by a kernel that all processes call at the same time.
+    """Update rows by a compiled kernel that all processes call at the same time.
 
     Each process writes the rows that it owns.
 

@@ -1,4 +1,4 @@
-"""Samplers of gamma shapes r_k, which have the prior Gamma(gamma0 / K, 1/c0).
+"""Samplers of gamma shape parameters r_k, which have the prior Gamma(gamma0 / K, 1/c0).
 
 The shapes are r of deep LDA's top layer, or a learned alpha of LDA.
 
@@ -47,7 +47,7 @@ class ShapesSettings(SamplerSettings):
 
 
 class Shapes(BlockState[Counts]):
-    """Gamma shapes that are updated by Langevin steps."""
+    """Gamma shape parameters r_k that are updated by Langevin steps."""
 
     names = ("r", "m", "updates", "gamma0", "c0")
     of_topics = "r"
@@ -77,7 +77,7 @@ class Shapes(BlockState[Counts]):
         )
 
     def check(self) -> None:
-        """Raise `CheckpointError` if a checkpoint's shapes are not positive."""
+        """Raise `CheckpointError` if a checkpoint's gamma shapes r_k are not positive."""
         check_prior(f"{self.block.name}.r", self.r[: self.block.shape[1]])
 
     def rows(self, words: Int32s | None = None) -> Floats:

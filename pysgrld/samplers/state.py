@@ -259,7 +259,7 @@ class BlockState(ABC, Generic[S]):
 
     @classmethod
     def _small(cls, block: Block, *, warm: bool) -> dict[str, Array]:
-        """Return the arrays of a new state of a block that has few rows."""
+        """Create a state of a block with few rows, and return the state's arrays."""
         hyper = block.hyper
         if isinstance(hyper, np.ndarray):
             hyper = np.resize(hyper, block.shape[0])
@@ -345,7 +345,7 @@ class BlockState(ABC, Generic[S]):
         return self.rows(words)
 
     def final_rows(self, key: Key) -> Floats:
-        """Return the up-to-date rows of all words, possibly in the memory of the state.
+        """Return the up-to-date rows of all words, which may overwrite the state's memory.
 
         The state must not be used any more.
         """
@@ -360,7 +360,7 @@ class BlockState(ABC, Generic[S]):
         return self.current_rows(key)
 
     def topic_conditional(self, key: Key) -> TopicConditional | None:
-        """Return the distribution from which `draw_rows` draws, or None if there is no draw.
+        """Return the conditional distribution of topics if `draw_rows` samples from it, else None.
 
         None also means that the distribution is not a `TopicConditional`.
         """

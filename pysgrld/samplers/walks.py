@@ -65,7 +65,7 @@ class WalkingRows(BlockState[Counts]):
         return cls(block, threads, **draw_initial_walks(key, block, threads))
 
     def update_arguments(self, key: Key, counts: Counts) -> dict[str, Any]:
-        """Return the arguments common to the kernels for minibatches and for accept tests."""
+        """Return the arguments common to the kernels of minibatch steps and of Metropolis steps."""
         drift, spread = self.block.hyper
         return {
             "b": self.b,
@@ -117,7 +117,7 @@ class WalkingRows(BlockState[Counts]):
 
 
 def draw_initial_walks(key: Key, block: Block, threads: int) -> dict[str, Array]:
-    """Draw the arrays of random walks at the first iteration of a chain."""
+    """Draw the initial log weights of words, and return the arrays of a new state."""
     (v, k), slices = block.shape, block.copies
     g = draw_initial_rows(key, block._replace(shape=(v // slices, k), mass=0.0), threads)["g"][
         :, :k
@@ -137,7 +137,7 @@ def walk_arrays(block: Block, b: Floats) -> dict[str, Array]:
 
 
 class LangevinWalks(WalkingRows):
-    """Random walks that are updated by Langevin steps with minibatches.
+    """Topics over time that are updated by Langevin steps with minibatches.
 
     ``curvature`` (V T, Kp) is the running mean of counts.
     """
@@ -149,7 +149,7 @@ class LangevinWalks(WalkingRows):
 
     @classmethod
     def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
-        """Draw the first state of a chain, which moves without noise in the warm-up."""
+        """Draw the first state of a chain, which begins with a noise-free warm-up."""
         arrays = draw_initial_walks(key, block, threads)
         arrays["curvature"] = core.zeros(len(arrays["b"]), arrays["b"].shape[1], "float32")
         arrays["updates"] = np.zeros(1, np.int64)
@@ -173,7 +173,7 @@ class LangevinWalks(WalkingRows):
 
 
 class WalkingWarmUp(LangevinWalks):
-    """Random walks in the noise-free warm-up, which move to the maximum of their density."""
+    """Topics over time in the noise-free warm-up, which climbs to the maximum of the density."""
 
     warm: ClassVar[bool] = True
 
@@ -182,7 +182,7 @@ LangevinWalks.warm_up = WalkingWarmUp
 
 
 class MetropolisWalks(WalkingRows):
-    """Random walks given the whole corpus's counts, updated by steps with an accept test.
+    """Topics over time that are updated by Metropolis steps, given the whole corpus's counts.
 
     Attributes
     ----------

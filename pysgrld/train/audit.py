@@ -237,7 +237,7 @@ def _judged(
 
 
 class _InChain(NamedTuple):
-    """Overlap of a topic with the best topic of a chain, and with the mean of the best pair."""
+    """Overlap of an audited topic with a chain: best single topic, and best mean of two topics."""
 
     best: int
     one: float

@@ -141,7 +141,7 @@ class TrainingNeeds(NamedTuple):
         return epochs * self.iterations * each / 3600
 
     def faster_minibatch(self, cores: int | None) -> TrainingNeeds | None:
-        """Return the needs with a minibatch size for ranks, or None if it does not halve the hours.
+        """Return the needs with larger minibatches for ranks if these halve the hours, else None.
 
         Parameters
         ----------

@@ -252,7 +252,7 @@ class Training:
         return []
 
     def _convergence(self, settled: ConvergenceScores) -> str:
-        """Return a line with the current score and the score at half of the samples."""
+        """Return a line with the current score, and the score after half of the samples."""
         if self.posterior.watch is not None:
             now, before = (self.score.show(x) for x in (settled.score, settled.at_half))
             return (

@@ -115,7 +115,7 @@ class Rounds:
 
 
 def why_all_stop(comm: Communicator, stop: StopFlag) -> str:
-    """Return why the first rank that must stop does so, with its number if there are several."""
+    """Return why the first rank that must stop does so; with several ranks, name the rank."""
     reasons = comm.allgather(stop.reason)
     rank = next(r for r, reason in enumerate(reasons) if reason)
     return str(reasons[rank]) + (f" (rank {rank})" if comm.size > 1 else "")

@@ -164,7 +164,7 @@ class Mixture:
 
     @property
     def log_phi(self) -> Doubles:
-        """Logarithms of the components' probabilities, (V, J)."""
+        """Logarithms of the word probabilities of each component, (V, J)."""
         log_g = self._log_g[:, : self.components]
         top = log_g.max(axis=0)
         logs: Doubles = log_g - (top + log(exp(log_g - top).sum(axis=0)))
@@ -324,7 +324,7 @@ class Mixture:
         return Key(self.seed, self.chain, self.step)
 
     def _gamma(self, log_g: Doubles, shape: Doubles, stream: int, h: float = math.inf) -> Doubles:
-        """Make a CIR transition of each element, with the stationary distribution Gamma(shape).
+        """Move log gamma variates by CIR transitions with the stationary distribution Gamma(shape).
 
         The result is a fresh draw if ``h`` is infinite.
         """
@@ -347,7 +347,7 @@ class Mixture:
     def _uniforms(
         self, entity: Int64s, ordinal: Int64s, purpose: core.Purpose = core.Purpose.stick_noise
     ) -> Doubles:
-        """Return uniform variates of this iteration.
+        """Return a uniform random number for each entity, which is a document or a component.
 
         A document uses ordinal 0 for its slice, and ordinal 1 for births.
         """

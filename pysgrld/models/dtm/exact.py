@@ -13,7 +13,7 @@ from pysgrld.types import Block, Doubles
 
 
 class ExactDynamic(ExactTokens):
-    """Chain of the refinement, which uses the whole corpus and tests each step of the topics."""
+    """Chain of the Gibbs refinement, in which topics move by Metropolis steps."""
 
     algo = "mala"
     method = "Gibbs sampling with Metropolis steps"

@@ -1,4 +1,4 @@
-"""Documents of LDA by collapsed Gibbs sampling, in which the state is the topics of all tokens.
+"""Sampler of LDA's documents by collapsed Gibbs; its state is the topics of all tokens.
 
 Kernel: cpp/kernels/documents_collapsed.cpp.
 """
@@ -23,7 +23,7 @@ LOOK = 0.1
 
 
 class CollapsedDocuments(TokenTopics):
-    """Documents sampled by collapsed Gibbs: a token's topic is drawn given all other tokens' topics.
+    """Collapsed-Gibbs sampler: a token's topic is drawn given the topics of all other tokens.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ class CollapsedDocuments(TokenTopics):
 
 
 class _Prior(NamedTuple):
-    """Dirichlet prior of words in topics: distinct rows of eta, each word's row, and total mass.
+    """Dirichlet prior of topics: distinct rows of eta, the row of each word, and sums of eta.
 
     The mass is a topic's sum over all V words.
     """

@@ -121,7 +121,7 @@ class LDAModel(Model["LDAOptions"]):
     learns = frozenset({"alpha", "eta"})
 
     def check(self, settings: Mapping[str, Any], algo: str) -> None:
-        """Raise an error for options of priors or stored documents that cannot be combined."""
+        """Raise an error if options of priors or --set keep-documents contradict other options."""
         check_one_eta(settings.get("eta"))
         if settings.get("eta") == LEARN and "seed-words" in settings:
             raise UsageError(

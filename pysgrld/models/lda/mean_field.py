@@ -1,4 +1,4 @@
-"""Documents of LDA by mean-field variational Bayes, with a Dirichlet(gamma_d) for proportions.
+"""Mean-field variational Bayes for LDA's documents, with q(theta_d) = Dirichlet(gamma_d).
 
 Kernel: cpp/kernels/documents_mean_field.cpp.
 """
@@ -25,7 +25,7 @@ PASSES = 100
 
 
 class MeanFieldDocuments(DocumentSampler):
-    """Documents fitted by coordinate ascent on the variational parameters of their proportions.
+    """Mean-field fit of documents: coordinate ascent on the Dirichlet parameters gamma_d.
 
     Parameters
     ----------

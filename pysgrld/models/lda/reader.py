@@ -1,4 +1,4 @@
-"""Reading of LDA runs: documents' proportions given topics, and predictions from proportions."""
+"""Inference of documents for trained LDA runs: topic proportions and predicted words."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def lda_readers(topics: int, alpha: float | None, *, mean_field: bool = False) -
 
 
 class MeanFieldReader(Reader):
-    """Reader by mean-field variational Bayes with fixed topics, without randomness.
+    """Reader of documents by mean-field variational Bayes with fixed topics, without randomness.
 
     Parameters
     ----------

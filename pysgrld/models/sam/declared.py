@@ -169,7 +169,7 @@ class SphericalModel(Model["SphericalOptions"]):
     def resolve(
         self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Set defaults of topics, priors and steps for the vocabulary.
+        """Set defaults of topics, priors and step sizes, which depend on the vocabulary's size.
 
         Options without effect are switched off.
         """

@@ -75,7 +75,7 @@ def blocks(options: SphericalOptions, v: int, centre: Doubles) -> tuple[Block, .
 
 
 class SphericalDocuments(DocumentSampler):
-    """Documents as unit vectors, with topic proportions that are sampled given the topics.
+    """Sampler of documents as unit vectors, which draws topic proportions given the topics.
 
     Parameters
     ----------
@@ -253,9 +253,9 @@ class SphericalPotential:
     def _gradient(
         self, x: Doubles, products: Products, begin: int, end: int, weight: float, pull: float
     ) -> tuple[Doubles, float]:
-        """Return the gradient of a chunk of documents plus a multiple of the prior's gradient.
+        """Return the gradient for a chunk of documents, plus ``pull`` times the prior's gradient.
 
-        The multiple is ``pull``. Also return the sum of the cosines between documents and their
+        Also return the sum of the cosines between documents and their
         mixtures of topics.
         """
         mine, vectors = self.documents, self.directions

@@ -323,7 +323,7 @@ def expected_proportions(options: SphericalOptions, words: int, products: Produc
 
 
 class VariationalDocuments(DocumentSampler):
-    """Documents as unit vectors, with a variational Dirichlet posterior of their proportions.
+    """Fit of documents as unit vectors, with variational Dirichlet posteriors of proportions.
 
     Parameters
     ----------

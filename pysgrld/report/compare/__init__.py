@@ -179,7 +179,7 @@ def former_run(name: str) -> str | None:
 
 
 def _replaced(left: _ComparedRun, right: _ComparedRun) -> list[tuple[int, int]]:
-    """Return the rows, in the left and the right run, of topics that the later run replaced.
+    """Return pairs (left row, right row) of the topics that the later run has replaced.
 
     The list is empty unless one of the runs continues the other.
     """

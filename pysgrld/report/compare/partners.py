@@ -78,7 +78,7 @@ class Likening(NamedTuple):
         return self.likeness.overlap(np.broadcast_to(one, distributions.shape), distributions)
 
     def put_together(self, topics: Topics, rows: list[int]) -> Floats:
-        """Average topics by weight (equally if all weights are 0), and scale the average, (V,)."""
+        """Return the mean of topics, (V,), weighted unless all weights are 0, and then `scaled`."""
         weights = topics.weights[rows]
         if not weights.sum() > 0.0:
             weights = np.ones(len(rows))

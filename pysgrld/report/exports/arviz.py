@@ -189,7 +189,7 @@ def _write_draws(
     *,
     scored: bool,
 ) -> None:
-    """Write draws' topics or quantities, and the log probabilities of held-out documents."""
+    """Write the topics and quantities of each draw, and held-out log probabilities."""
     posterior, statistics = file.create_group("posterior"), file.create_group("sample_stats")
     first, size = chains[0], (len(chains), len(steps))
     coordinates = {"chain": [results.chain for results in chains], "draw": steps}

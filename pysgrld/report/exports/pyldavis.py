@@ -232,7 +232,7 @@ def relevant(log_p: Doubles, log_lift: Doubles, n: int) -> Int64s:
 
 
 def _undominated(a: Doubles, b: Doubles, n: int) -> Int64s:
-    """Return the indices of the points (a, b) that fewer than n points exceed in both values."""
+    """Return the indices of candidates: all points that fewer than n points exceed in a and b."""
     order = np.argsort(-a, kind="stable")
     front, size = np.empty(0, np.int64), max(64, n)
     while len(order):

@@ -8,7 +8,7 @@ from pysgrld.report.reported_run import Definition, Section
 
 
 class EffectsOfColumns(Section):
-    """Effects of columns on topics' shares: comparisons, and predicted shares along columns."""
+    """Effects of columns on topics' shares: comparisons of values, and predicted shares."""
 
     always = False
 

@@ -139,7 +139,7 @@ class GroupShares(Section):
         return found
 
     def files(self) -> Iterator[tuple[str, bytes, int]]:
-        """Yield files with the groups, by the best column, of additional documents on the map."""
+        """Yield files with the best column's group of each additional document on the map."""
         if self._best is not None:
             for number, rows in enumerate(self.run.beside_rows):
                 content = self._levels(rows).astype(np.uint8).tobytes()
@@ -250,7 +250,7 @@ def _numbered(values: Sequence[Any]) -> Int64s:
 
 
 def cluster_units(grouping: GroupOfEach, cluster: str | None, noun: str) -> str:
-    """Name the units that are sampled together: values of a column, whole documents, or documents.
+    """Return a name for the units of sampling, such as "values of author" or "whole books".
 
     Parameters
     ----------
@@ -405,7 +405,7 @@ def grouped(column: Column, values: Sequence[Any]) -> Groups:
 
 
 def _numbers(values: Sequence[Any]) -> list[str | None]:
-    """Return labels of numbers; more than sixty distinct numbers are binned by quantiles."""
+    """Label each value by its number, or by a quantile bin if over sixty numbers are distinct."""
     numbers = np.array([np.nan if value is None else float(value) for value in values])
     there = numbers[np.isfinite(numbers)]
     if len(np.unique(there)) <= MOST:
