@@ -139,7 +139,7 @@ class ExactTokens(ExactChain):
 
     @property
     def _stored_blocks(self) -> tuple[Block, ...]:
-        """Blocks to store in checkpoints, because they cannot be computed from the token topics."""
+        """Parameter blocks stored in checkpoints, because token topics do not determine them."""
         return self.upper if self.follow else self.blocks
 
     @property
@@ -220,7 +220,7 @@ class ExactTokens(ExactChain):
         return twin
 
     def arrays(self) -> dict[str, Array]:
-        """Return the topics of all tokens, in the smallest integer type, and the states of blocks."""
+        """Return all token topics, in the smallest integer type, and parameter blocks' states."""
         assert self._tokens.z is not None
         arrays = super().arrays()
         left_out = f"{self.topics.name}." if self.follow else "z"

@@ -52,7 +52,7 @@ class Extent(NamedTuple):
 
 
 class CorpusFacts(NamedTuple):
-    """Sizes of the training corpus, which a model receives in addition to minibatches.
+    """Facts about the training corpus for a model: vocabulary size, and number of tokens.
 
     Attributes
     ----------

@@ -30,7 +30,7 @@ EXPECTED_PASSES = 8
 
 
 def gibbs_readers(topics: int, alpha: float | None) -> Readers:
-    """Return a factory of readers that sample the topics of documents' tokens.
+    """Return a factory of readers, which infer documents by sampling the topics of tokens.
 
     Parameters
     ----------

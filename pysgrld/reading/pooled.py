@@ -135,7 +135,7 @@ class PooledResults(Results):
         return sizes
 
     def topic_draws(self, steps: Sequence[int], layer_index: int = 0) -> Iterator[Floats]:
-        """Yield samples of all topics; each topic is taken in turn from the chains that have it."""
+        """Yield samples of all topics; each topic alternates between the chains that have it."""
         steps_of_chains, matched = self._own_steps(len(steps)), self.matched(layer_index)
         for s, turn in enumerate(_turns(matched.has, len(steps))):
             phi = np.empty((len(turn), len(self.vocabulary)), np.float32)
@@ -165,7 +165,7 @@ class PooledResults(Results):
         return theta
 
     def draw_steps(self, most: int) -> list[int]:
-        """Return the iterations of at most ``most`` samples, or of fewer if a chain has fewer."""
+        """Return the iterations of ``most`` samples, or of fewer if a chain has stored fewer."""
         return self.chains[0].draw_steps(min(most, *(len(chain.kept()) for chain in self.chains)))
 
     def each_document_draw(
@@ -177,7 +177,7 @@ class PooledResults(Results):
         *,
         new: bool = False,
     ) -> Iterator[DocumentDraw]:
-        """Yield samples of proportions; each topic is taken in turn from the chains that have it.
+        """Yield samples of proportions; each topic alternates between the chains that have it.
 
         The proportions in a sample are then scaled to sum to 1. Parameters are as in
         `Results.each_document_draw`.

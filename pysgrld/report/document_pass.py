@@ -104,7 +104,7 @@ def on_map(corpus: Corpus, topics: int) -> Int64s:
 
 
 def beside_map(corpus: Corpus, mapped: Int64s, topics: int) -> list[Int64s]:
-    """Return blocks of further documents, which are on the map only if the page is a folder."""
+    """Return blocks of the documents that only a page in a folder adds to its map."""
     rows = evenly_spaced(PositionsExcept(corpus.documents, np.zeros(0, np.int64)), BESIDE)
     rows = np.setdiff1d(rows, mapped, assume_unique=True)
     placed = max(1, min(PLACED, _MAPPED_CELLS // topics))

@@ -116,7 +116,7 @@ def _likeness(squares: Doubles, perplexity: float) -> Doubles:
 
 
 def kept_neighbours(distance: Doubles, points: Doubles, n: int = NEIGHBOURS) -> float:
-    """Return the mean fraction of a point's n nearest points that are also nearest on the map."""
+    """Return the mean fraction of a topic's n nearest topics that are also nearest on the map."""
     flat = ((points[:, None] - points) ** 2).sum(axis=2)
     n = min(n, len(distance) - 1)
     itself = np.diag(np.full(len(distance), np.inf))

@@ -80,7 +80,7 @@ class HalvesCompared(NamedTuple):
 
 
 class _Bounds(NamedTuple):
-    """Estimates with the bounds of their intervals, all of one shape."""
+    """Estimates with the bounds of their intervals, in three arrays of equal shape."""
 
     mean: Doubles
     low: Doubles
@@ -156,7 +156,7 @@ def _words(
 
 
 def _shares(runs: tuple[Results, Results], pairs: Array) -> tuple[Coverage, Coverage]:
-    """Return the coverage for shares of paired topics, in the corpus and in groups of documents."""
+    """Return the coverage of intervals of topic shares, in the corpus and in groups."""
     whole, by_level = [], []
     for run, results in enumerate(runs):
         corpus = results.training_corpus()

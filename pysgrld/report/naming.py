@@ -228,7 +228,7 @@ def _write(descriptor: int, data: bytes) -> int:
 
 @contextlib.contextmanager
 def _noted_signals() -> Iterator[list[int]]:
-    """Delay the signals that would stop this process, and raise the first signal at the end.
+    """Delay signals that would stop this process; when the block ends, raise the first signal.
 
     On a thread other than the main one, no signals are recorded, because only the main thread gets
     signals.

@@ -298,7 +298,7 @@ class PopulationShares(DocumentVisitor):
         self._units = np.arange(len(groups.of)) if groups.cluster is None else groups.cluster
 
     def begin(self, draws: int, documents: int, topics: int) -> None:
-        """Reset the sums. Without samples, there are no weightings and no intervals."""
+        """Reset the sums over documents. Without samples, there are no weights and no intervals."""
         cells = (self._groups.size + 1) * topics
         number = draws * max(1, min(WEIGHTINGS, _CELLS // cells) // draws) if draws > 1 else 0
         units = int(self._units.max(initial=-1)) + 1
@@ -357,7 +357,7 @@ class PopulationShares(DocumentVisitor):
         return EstimatedShares(mean.T, low.T, high.T, log_ratio.T, more_low.T, more_high.T, sign.T)
 
     def _effective(self, sizes: Doubles, in_group: Array) -> float:
-        """Return the effective number of units (documents or clusters) in selected documents."""
+        """Return the effective sample size of selected documents, in documents or clusters."""
         size = np.bincount(self._units[in_group], weights=sizes[in_group])
         return float(size.sum() ** 2 / max(1e-300, (size**2).sum()))
 

@@ -112,7 +112,7 @@ class LazyRows(Rows):
         return core.simplex_phi(g=g, sums=sums, topics=k, rows=None, threads=self.threads)
 
     def final_rows(self, key: Key) -> Floats:
-        """Return the up-to-date phi of all words, computed in place in the memory of the rows."""
+        """Return the up-to-date phi of all words; the result overwrites the rows in memory."""
         words, self.sums = np.arange(len(self.g), dtype=np.int32), self.sums.copy()
         self.step_some(
             **self._missed_update_arguments(key, words, core.Purpose.look_pass), packed=True
@@ -171,7 +171,7 @@ class LazyRows(Rows):
     def _missed_update_arguments(
         self, key: Key, words: Int32s, purpose: core.Purpose
     ) -> dict[str, Any]:
-        """Return the kernel arguments that apply the missed updates to the rows of ``words``."""
+        """Return the arguments with which a kernel applies missed updates to rows of ``words``."""
         nothing = Counts(words, np.zeros((0, 0), np.int64), 0.0)
         return self.update_arguments(key, nothing) | {
             "counts": None,

@@ -50,7 +50,7 @@ def cir_transition(
     threads: int,
     kappa: Doubles | None = None,
 ) -> None:
-    """Make one Cox-Ingersoll-Ross (CIR) transition of logarithms in place.
+    """Update log gamma variates in place by one Cox-Ingersoll-Ross (CIR) transition.
 
     The transition is exact for any length, even an infinite one.
 

@@ -207,7 +207,7 @@ class Rows(StateFromRows):
         return core.simplex_phi(**self.read_arguments(words), out=out)
 
     def final_rows(self, key: Key) -> Floats:
-        """Return the probabilities phi of all words, computed in place in the memory of the rows.
+        """Return the probabilities phi of all words; the result overwrites the rows in memory.
 
         The state must not be used any more.
         """

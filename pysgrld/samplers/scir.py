@@ -100,7 +100,7 @@ class ScirSettings(SamplerSettings):
         return self.lazy == "on"
 
     def average_rate(self, block: Block, tokens: float) -> float:
-        """Return an average topic's rate: 1, or the natural rate 1 + N_k/s_k with s_k = V eta."""
+        """Return an average topic's mean-reversion rate: 1, or the natural 1 + N_k / (V eta)."""
         v, k = block.shape
         return 1.0 + tokens / (k * v * block.prior) if self.cir_rate == "natural" else 1.0
 

@@ -86,7 +86,7 @@ class Shapes(BlockState[Counts]):
         return np.where(self.r > 0, np.maximum(self.r, LEAST), 0.0).astype(np.float32)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Make a Langevin step of all shapes.
+        """Make a Langevin step of all gamma shapes r.
 
         r <- |r + (h/M) (gamma0/K + X - r (c0 + Q)) + sqrt(2 h r / M) z|, M the running mean of Q.
         """
@@ -105,7 +105,7 @@ class Shapes(BlockState[Counts]):
         self.r[:k] = np.maximum(np.abs(r + pace * drift + np.sqrt(2.0 * pace * r) * z), LEAST)
 
     def step_size(self, topic_step: TopicStep, statistics: Counts) -> float:
-        """Return the step size of the shapes, which depends on the step size h of the topics.
+        """Return the step size of the gamma shapes, which depends on the topics' step size h.
 
         The step size is min(1, h * level) * B/D. Shapes are one vector for the whole corpus. With
         the factor B/D they move as much as topics do, and the noise of minibatches does not move
@@ -131,7 +131,7 @@ class WarmShapes(Shapes):
     """Gamma shapes during the noise-free warm-up."""
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Make a step of all shapes without noise: r <- |r + (h/M) (gamma0/K + X - r (c0 + Q))|."""
+        """Move the gamma shapes without noise: r <- |r + (h/M) (gamma0/K + X - r (c0 + Q))|."""
         del key
         self._move(statistics, h, np.zeros(self.block.shape[1]))
 
@@ -140,7 +140,7 @@ Shapes.warm_up = WarmShapes
 
 
 class ConjugateShapes(Shapes):
-    """Shapes drawn from their conditional distribution, given the whole corpus."""
+    """Gamma shapes that are drawn from their conditional distribution, given the whole corpus."""
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Draw the prior's c0 and gamma0, then the shapes r; the step size ``h`` is unused."""

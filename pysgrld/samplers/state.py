@@ -206,7 +206,7 @@ class BlockState(ABC, Generic[S]):
 
     @classmethod
     def form(cls, block: Block) -> type[BlockState[Any]]:
-        """Return the class that stores the state of a parameter block with these settings."""
+        """Return the class of the state, which depends on the parameter block's settings."""
         del block
         return cls
 

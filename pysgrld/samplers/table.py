@@ -341,7 +341,7 @@ COUNTED_CONCENTRATION = Sampler(
 
 
 def choose_sampler(algo: str, block: Block) -> Sampler:
-    """Return the sampler for a block of parameters, in a model with topics sampled by ``algo``.
+    """Return the sampler of a parameter block, in a model whose topics ``algo`` samples.
 
     Parameters
     ----------

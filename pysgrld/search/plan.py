@@ -116,7 +116,7 @@ def usual_numbers(tokens: int) -> tuple[int, ...]:
 def varied_options(
     topics: Sequence[int] | None, grid: Sequence[Axis], choices: Choices, tokens: int = 0
 ) -> tuple[Axis, ...]:
-    """Return the options to vary: first the number of topics, in ascending order, then the rest.
+    """Return the options to vary: the number of topics, with ascending values, then others.
 
     Parameters
     ----------

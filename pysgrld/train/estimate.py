@@ -262,7 +262,7 @@ def estimate(
 
 
 def _unseen_share(corpus: Corpus) -> float:
-    """Return the share of the second half's tokens whose word does not occur in the first half."""
+    """Return the share of tokens in a corpus's second half whose word is not in its first half."""
     half = corpus.documents // 2
     counts = np.zeros((2, corpus.words), np.int64)
     for begin in range(0, corpus.documents, TOGETHER):

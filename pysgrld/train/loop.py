@@ -281,7 +281,7 @@ class Training:
         return None
 
     def _next_orders(self) -> Orders:
-        """Decide the next action, and return this process's requests to all MPI processes."""
+        """Decide this rank's next action, and return its orders, which `Rounds` combines."""
         step = self.chain.step
         self._order = decide(
             step,

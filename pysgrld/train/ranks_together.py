@@ -131,7 +131,7 @@ def stopped_before_all(reason: str) -> Interrupted:
 def begin_together(
     chain: Chain, comm: Communicator, first: FirstTopics | None = None, *, restored: bool = False
 ) -> None:
-    """Give the chains of all ranks the first rank's state, restored or made from given topics.
+    """Begin the chains of all ranks in one state: a checkpoint's, or one with given topics.
 
     Parameters
     ----------

@@ -173,7 +173,7 @@ class Mixture:
     # ---- an iteration
 
     def iterate(self, documents: Documents, ids: Int64s, pace: float = 1.0) -> None:
-        """Do one iteration.
+        """Do one iteration of the Markov chain, given a minibatch of documents.
 
         Parameters
         ----------

@@ -25,7 +25,7 @@ PASSES = 100
 
 
 def lda_readers(topics: int, alpha: float | None, *, mean_field: bool = False) -> Readers:
-    """Return a factory of document readers for LDA.
+    """Return a factory of readers for LDA, which infer the topic proportions of documents.
 
     Parameters
     ----------

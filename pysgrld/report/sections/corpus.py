@@ -47,7 +47,7 @@ _PARTS = {
 
 
 class _AlikeIntervals:
-    """Intervals of documents without draws, estimated from similar documents with draws.
+    """Intervals of main topics' shares in documents without draws, from similar documents.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class _AlikeIntervals:
         self._gaps = [np.bincount(alike, end - mean) / number for end in ends]
 
     def __call__(self, mean: Floats, lengths: Int64s) -> list[Floats]:
-        """Return interval bounds: the mean plus the average deviation in similar documents.
+        """Return interval bounds: mean shares, plus average deviations in similar documents.
 
         The bounds are 0 for a document without similar documents.
         """
