@@ -220,7 +220,7 @@ class Invariant(NamedTuple):
 
 
 class Key(NamedTuple):
-    """Key that determines all random numbers of an iteration; it replaces a generator object.
+    """Key that determines all random numbers of an iteration, in place of a generator object.
 
     Kernels take the fields as arguments of the same names. Kernels that update a parameter block
     also take ``stream``.

@@ -187,7 +187,7 @@ class Fitted(ABC):
         return None
 
     def widen_sample(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Transform a stored sample by `population`; return it unchanged if `population` is None."""
+        """Transform a stored sample by `population`; return it unchanged if that is None."""
         del step
         return sample
 

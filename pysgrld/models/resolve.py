@@ -197,7 +197,7 @@ class UnitTimes(NamedTuple):
     cell: float
 
     def visit(self, topics: int) -> float:
-        """Return the nanoseconds to sample a token with ``topics`` topics."""
+        """Return the nanoseconds to sample the topic of one token, among ``topics`` topics."""
         return VISIT + self.topic * topics
 
 

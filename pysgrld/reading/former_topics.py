@@ -82,7 +82,7 @@ class FormerTopics(NamedTuple):
 
     @property
     def replaced(self) -> list[int]:
-        """Numbers of the topics that have replaced topics of the earlier run."""
+        """Numbers of the topics that no longer match the topics of the earlier run."""
         numbers: list[int] = np.flatnonzero(self.overlaps < STILL_THE_SAME).tolist()
         return numbers
 

@@ -231,7 +231,7 @@ def write_proportions(
 
 
 class Share(NamedTuple):
-    """Parts that this process writes: part ``number``, and every ``total``-th part after it."""
+    """Parts that a process writes: part ``number``, and every ``total``-th part after it."""
 
     number: int = 1
     total: int = 1

@@ -88,7 +88,7 @@ class KeptSamples:
         return self.run.samples.steps(top_words=slim)
 
     def history(self) -> dict[int, float]:
-        """Return the score of the running average of predictions at each sample, by iteration.
+        """Return the score of the averaged predictions after each sample, by iteration.
 
         The mapping is empty if these scores are unknown.
         """

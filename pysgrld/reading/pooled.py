@@ -57,7 +57,7 @@ class PooledResults(Results):
         return self.chains[0].fitted
 
     def matched(self, layer_index: int = 0) -> Matched:
-        """Match the topics of all chains with the topics of the first chain."""
+        """Return the match of the topics of all chains with the topics of the first chain."""
         if layer_index not in self._matched:
             likeness, k = self.fitted.likeness, self.fitted.layers[layer_index]
             assert likeness is not None
@@ -70,7 +70,7 @@ class PooledResults(Results):
         return self.matched(layer_index).found
 
     def sources(self, layer_index: int = 0) -> list[ChainOfTopics]:
-        """Match the topics of each chain with the topics of the first chain."""
+        """Return each chain with the rows of its topics that match the first chain's topics."""
         matched = self.matched(layer_index)
         own_rows = np.where(matched.has, matched.rows, -1)
         return [

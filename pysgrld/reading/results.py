@@ -389,7 +389,7 @@ class Results(KeptSamples):
         return FitMeasures(*(None if part is None else np.array(part) for part in parts))
 
     def sources(self, layer_index: int = 0) -> list[ChainOfTopics]:
-        """Return this run as the only chain, with the rows of all its topics."""
+        """Return a list with this run as the only chain, and with the rows of all its topics."""
         return [ChainOfTopics(self, np.arange(self.fitted.layers[layer_index]))]
 
     def found_by(self, layer_index: int = 0) -> Int64s | None:
@@ -413,7 +413,7 @@ class Results(KeptSamples):
 
     @property
     def without_corpus(self) -> str:
-        """Remark on the shares and the coherence in a run without its training corpus."""
+        """Return a remark on shares and coherence, for a run whose training corpus is missing."""
         if self.fit_measures.npmi is not None:
             return "shares and coherence were computed during the fit"
         if is_folder(self.path / "holdout"):

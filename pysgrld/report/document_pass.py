@@ -77,7 +77,7 @@ class DocumentVisitor(ABC):
 
     @abstractmethod
     def begin(self, draws: int, documents: int, topics: int) -> None:
-        """Reset all sums, before the first block and whenever the pass restarts.
+        """Reset the statistics, before the first block and whenever the pass restarts.
 
         Parameters
         ----------

@@ -105,7 +105,7 @@ class StopFlag(contextlib.ExitStack):
             self.reason = reason
 
     def should_stop(self, step_seconds: float) -> bool:
-        """Return True if a stop was requested, or if less than ``step_seconds`` are left."""
+        """Return True if a stop was requested, or if the time limit is nearer than a step."""
         if step_seconds > self.seconds_left():
             self.stop("time limit")
         return self.reason is not None
@@ -132,7 +132,7 @@ class StopFlag(contextlib.ExitStack):
         return is_requested
 
     def note_checkpoint_seconds(self, seconds: float) -> None:
-        """Record how long a checkpoint took, including all other work at the end of a run."""
+        """Record the seconds of a checkpoint and of any other work at the end of a run."""
         self._checkpoint_seconds = max(self._checkpoint_seconds, seconds)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:

@@ -66,7 +66,7 @@ class Geodesic(Points):
             self.friction(h)
 
     def friction(self, h: float) -> float:
-        """Return the friction per step; a subclass also adapts it over a time ``h`` / 2."""
+        """Return the friction per step, which is constant unless a subclass adapts it."""
         del h  # The argument is unused, because the friction is constant.
         return float(self.block.settings.friction)
 

@@ -137,7 +137,7 @@ class StateFromRows(BlockState[Counts]):
     def start(
         cls, key: Key, block: Block, threads: int, peers: Peers | None = None
     ) -> BlockState[Counts]:
-        """Draw the initial rows of the warm-up, which precedes sampling with this class."""
+        """Draw the initial rows of the warm-up that precedes sampling."""
         return WarmUp(block, threads, cls, **draw_initial_rows(key, block, threads, peers))
 
 

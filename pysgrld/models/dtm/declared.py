@@ -92,7 +92,7 @@ class DynamicModel(Model["DynamicOptions"]):
     adds_up = True
 
     def time(self, column: str | None, slices: Any) -> tuple[str, str | int] | None:
-        """Return the column of document times, and the length or the number of time slices."""
+        """Return the column of document times, and the requested period or number of slices."""
         assert column is not None  # The option --time is required for this model.
         return column, requested_slices(slices)
 

@@ -78,7 +78,7 @@ class LogPerplexity(DensityScorer):
         self._work = core.Workspace()
 
     def logs(self, key: Key, parts: Draw) -> Doubles:
-        """Return the log of each document's mean density over proportions drawn from the prior."""
+        """Estimate the log of each document's density, integrated over the prior of proportions."""
         k = self.options.topics
         products = self._products(parts)
         theta = np.zeros((DRAWS, padded_width(k)))

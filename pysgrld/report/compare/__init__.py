@@ -229,7 +229,7 @@ class _ComparedRun:
         self.topics = Topics(how.scaled(rows), weights)
 
     def numbers(self, rows: Sequence[int]) -> tuple[int, ...]:
-        """Return the numbers that exports use for the topics in the given rows.
+        """Return the topic numbers, as used in exports, of the topics in the given rows.
 
         Parameters
         ----------

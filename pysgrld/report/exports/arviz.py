@@ -50,7 +50,7 @@ class _Sink(io.RawIOBase):
         return self._at
 
     def write(self, data: Any) -> int:
-        """Write all data, or nothing after an error; return the length of the data in both cases."""
+        """Write data, unless an earlier write failed; in any case return the length of the data."""
         rest = memoryview(data).cast("B")
         written = len(rest)
         try:

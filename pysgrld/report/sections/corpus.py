@@ -143,7 +143,7 @@ class CorpusAtAGlance(Section):
         }
 
     def _mapped(self, corpus: Corpus, found: DocumentTopics) -> Dots:
-        """Return proportions and the main topic of each document on the map.
+        """Return the documents on the map, with their proportions and main topics.
 
         Documents without draws have the mean proportions under the mean topics. The bounds of such
         a document are its mean plus the mean gaps of drawn documents of similar length and share.
@@ -198,7 +198,7 @@ class CorpusAtAGlance(Section):
         return {"dots": packed.add("name", "utf8", text.encode("utf-8", "replace"))}
 
     def files(self) -> Iterator[tuple[str, bytes, int]]:
-        """Yield files with positions and main topics of the additional documents on the map.
+        """Yield files with positions and main topics of documents that the page adds to its map.
 
         Each of these documents is placed between the most similar documents of the page's map.
         """
