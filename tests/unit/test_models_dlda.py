@@ -1,5 +1,6 @@
 """Deep LDA where its options reach kernels, and where its chain reaches samplers."""
 
+import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
@@ -149,6 +150,17 @@ def test_rates_of_other_held_out_words_are_refused():
         CheckpointError, match="array 'rate' of the checkpoint has 1 values for 200"
     ):
         held.update(Key(1, 0, 1), draw())
+
+
+def test_rates_of_any_length_are_not_copied_before_they_are_checked():
+    """Red with: 40 MB of a forged checkpoint copied for sums of rates."""
+    held = Completion(pair_parts(corpus(B), corpus(B, 1)), deep_readers(resolved()), 1)
+    arrays = held.arrays() | {"rate": np.ones(1_000_000)}
+    tracemalloc.start()
+    held.restore(arrays)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2e6
 
 
 def test_the_tree_shows_what_is_used_and_edges_of_three_times_an_even_share():

@@ -13,7 +13,7 @@ import numpy as np
 from pysgrld.core import core, padded_width
 from pysgrld.core.arithmetic import dot, log, product
 from pysgrld.core.draws import Draw
-from pysgrld.core.restore import restore_arrays
+from pysgrld.core.restore import Form, restore_arrays
 from pysgrld.errors import CheckpointError
 from pysgrld.evaluate import PERPLEXITY
 from pysgrld.evaluate.reader import (
@@ -134,7 +134,7 @@ class DeepReader(Reader):
                     f"{len(scored.indices)} held-out words"
                 )
             theta = np.ascontiguousarray(self._theta[:, : self._wide[0]])
-            self._rate += self._mixture(parts, scored, theta)
+            self._rate = self._rate + self._mixture(parts, scored, theta)
             self._total += theta.sum(axis=1, dtype=np.float64)
         return self._mixture(parts, scored, first)
 
@@ -262,8 +262,11 @@ class DeepReader(Reader):
         CheckpointError
             If the arrays do not fit these documents.
         """
-        self._rate = np.zeros(len(arrays.get("rate", ())))
-        restore_arrays(self.arrays(), arrays, prefix)
+        own = self.arrays()
+        del own["rate"]
+        restore_arrays(own, arrays, prefix)
+        # Its length is checked before the next draw. It is not copied, as it may be forged and long.
+        self._rate = Form(np.float64, (-1,)).take(arrays, "rate", prefix)
 
 
 #: The tree has an edge between two topics if the lower topic's weight in the upper topic is at
