@@ -312,7 +312,7 @@ def _share(before: str, share: float | None) -> str:
 
 
 def _name_of(comparison: Comparison, topic: ComparedTopics) -> str:
-    """Return a compared topic's names in the right run, or in the left run for a gone topic."""
+    """Return the names of a compared topic: in the second run, unless only the first one has it."""
     is_left = topic.change == "gone" or not topic.right
     side, ids = (comparison.left, topic.left) if is_left else (comparison.right, topic.right)
     return " + ".join(side.names[k] for k in ids)

@@ -69,7 +69,7 @@ Examples:
 @plain(
     "--seconds",
     "none",
-    "end each row after this training time: 90s, 10m",
+    "training time of each row of the result table: 90s, 10m",
     parse=duration,
     metavar="TIME",
 )

@@ -22,7 +22,7 @@ SETTINGS = {
     "forget": Option(
         integer(1),
         "never",
-        "--from: number of new documents after which half of the old documents are dropped",
+        "--from: drop half of the old documents for every N new ones",
         "Run",
         metavar="N",
         setting=True,

@@ -27,7 +27,7 @@ _QUOTED = 8
 
 
 class Survey(NamedTuple):
-    """Result of the check: which documents stay, and whether there are several languages.
+    """Result of a survey of the texts: which documents are kept, and if languages are mixed.
 
     Attributes
     ----------

@@ -286,7 +286,7 @@ class GrowingFile:
 def new_archive(path: Path) -> Iterator[zipfile.ZipFile]:
     """Create an uncompressed ``.npz`` file for a ``with`` block; force it to disk at the end."""
     with path.open("xb") as file:
-        with zipfile.ZipFile(file, "w") as archive:  # Members are not compressed by default.
+        with zipfile.ZipFile(file, "w") as archive:  # Arrays are not compressed.
             yield archive
         file.flush()
         sync(file.fileno())

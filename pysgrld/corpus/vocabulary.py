@@ -230,7 +230,7 @@ class _WordList(NamedTuple):
 
 @lru_cache(maxsize=2)
 def _list_of(path: str, stamp: tuple[object, ...]) -> _WordList:
-    """Read a file of stop words, and cache the words until ``stamp`` changes with the file."""
+    """Read a file of stop words; a new ``stamp`` means that the file has changed."""
     # A dict drops repeated words and keeps the order of the file. Sorting the words later is fast
     # if the file is sorted.
     words: dict[str, None] = {}

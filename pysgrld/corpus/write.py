@@ -228,7 +228,7 @@ class WorkFolder:
         replace_file(self.folder / _NOTE, [note], "store")
 
     def words(self, number: int) -> list[str]:
-        """Read the first ``number`` words in the list to which `note` adds words."""
+        """Return the first ``number`` words of the stored vocabulary."""
         with (self.folder / _WORDS).open(encoding="utf-8", newline="\n") as file:
             return [line.removesuffix("\n") for line in itertools.islice(file, number)]
 

@@ -189,7 +189,7 @@ def _clusters(columns: Mapping[str, Sequence[Any]], rows: Int64s) -> Iterator[tu
 
 
 def _are_enough(weights: Sequence[Doubles], clusters: Int64s) -> bool:
-    """Return True if most comparisons have at least `FEWEST` effective clusters.
+    """Return True if most comparisons of groups rest on at least `FEWEST` effective clusters.
 
     Parameters
     ----------

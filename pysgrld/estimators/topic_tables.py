@@ -54,7 +54,7 @@ class Measures(NamedTuple):
 
 
 class TopicTables(KeptModel):
-    """Base class of estimators that measure their topics on the documents of `fit`."""
+    """Base class of estimators with tables of topics: words, shares and coherence."""
 
     numbers = (*KeptModel.numbers, "measures", "score_error")
     _measures: Measures | list[list[float] | None] | None = None

@@ -55,8 +55,8 @@ STEPS = {"smld": (3e-4, 1e-4, 3e-5, 1e-5), "sgrld": (1e-6, 3e-7, 1e-7, 3e-8)}
 LABELS = {"smld": "MLD", "sgrld": "SGRLD"}
 #: Number of step sizes of each sampler in the picture; they have the smallest final distances.
 SHOWN = 3
-#: The decay of a curve is measured between two values of total variation: from `DECAY_FROM` down to
-#: `DECAY_TO` times the curve's final value.
+#: The decay of a curve is measured from a total variation of `DECAY_FROM` down to `DECAY_TO` times
+#: the final value of the curve.
 DECAY_FROM, DECAY_TO = 0.7, 1.5
 
 
@@ -210,7 +210,7 @@ def by_kind(curve: Doubles) -> Doubles:
 
 
 def nearest(curves: dict[tuple[str, float], Doubles], algo: str, i: int = 0) -> list[float]:
-    """Return a sampler's step sizes, sorted by final distance in the i-th group of categories."""
+    """Return a sampler's step sizes, sorted by the last value of their curves for group `i`."""
     of_sampler = [h for a, h in curves if a == algo]
     return sorted(of_sampler, key=lambda h: curves[algo, h][-1, i])
 

@@ -87,7 +87,7 @@ class BlockFitted(Fitted):
         return population_draws(self.record.arrays, options.seed, options.chain)
 
     def widen_sample(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Widen a stored sample to the variation of topics between corpora, if this is known."""
+        """Move a stored sample from the mean, so that samples vary as topics do between corpora."""
         if self.population is None:
             return sample
         name = self.blocks[0].name

@@ -13,7 +13,7 @@ EXACT_BYTES = 2 << 30
 
 EXACT_SWEEPS = Option(
     integer(0, auto="auto"),
-    "auto; presets, gibbs, cgs, mala, ovb, hsvg: 0",
+    "auto; 0 for presets and for gibbs, cgs, mala, ovb, hsvg",
     "number of sweeps of the Gibbs refinement: four chains over all documents after training, for "
     "credible intervals (auto: as long as training)",
     "Budget",

@@ -171,7 +171,7 @@ class Fitted(ABC):
 
     @cached_property
     def exact(self) -> ExactPlan | None:
-        """Plan of the Gibbs refinement that made the draws, or None without a refinement."""
+        """Settings of the Gibbs refinement that drew the samples; None without a refinement."""
         try:
             plan = read_refinement_plan(self.record.arrays)
         except CheckpointError:

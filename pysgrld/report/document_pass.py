@@ -89,7 +89,7 @@ class DocumentVisitor(ABC):
 
     @abstractmethod
     def add(self, block: DrawnBlock) -> None:
-        """Add the next block of documents."""
+        """Add a block of documents to the statistics; blocks come in the order of the corpus."""
 
 
 def looked_at(corpus: Corpus) -> Int64s:

@@ -45,8 +45,8 @@ LAZY_FROM = 2.0
 #: Rows are lazy only if a topic's expected mass, V eta + N/K, is at least this multiple of `DENSE`.
 #: While a topic has less mass, all rows are updated and lazy rows would save nothing.
 LAZY_SCALE = 5.0
-#: In the rule for the default step size, c is the mean number of tokens per word, N/V, divided by
-#: this number. After a step, each token of the minibatch counts as c tokens.
+#: The rule for the default step size contains c, the weight of a token of the minibatch in a step.
+#: c is the mean number of tokens per word, N/V, divided by this number.
 OF_A_WORD = 12.0
 #: Minimum of c in the rule for the default step size. With a smaller c, chains take long to forget
 #: their initial state.

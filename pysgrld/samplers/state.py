@@ -47,7 +47,7 @@ class Counts(NamedTuple):
 
 
 class TopicConditional(NamedTuple):
-    """Conditional distribution of topics given token counts, with the random key of a draw.
+    """Conditional distribution of topics given token counts, and the key to draw from it.
 
     Attributes
     ----------
@@ -352,7 +352,7 @@ class BlockState(ABC, Generic[S]):
         return self.current_rows(key)
 
     def draw_rows(self, key: Key) -> Floats:
-        """Return an up-to-date draw of all rows; the state does not change.
+        """Return a draw of the topic matrix at this iteration; the state does not change.
 
         For samplers that draw rows in their steps, this is `current_rows`. A sampler with
         conditional means as rows draws the topics here.

@@ -58,7 +58,7 @@ class TopicScales(Rows):
 
     @classmethod
     def from_warm_up(cls, warm: Rows) -> Self:
-        """Start sampling with the rows of the warm-up; M is not yet estimated."""
+        """Start sampling with the topics of the warm-up; the step scale M is not yet estimated."""
         m = np.zeros(1 if cls.one_scale else warm.block.shape[1])
         return cls(warm.block, warm.threads, **warm.arrays(), m=m, updates=np.zeros(1, np.int64))
 

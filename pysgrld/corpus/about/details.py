@@ -199,7 +199,7 @@ class FieldReader:
         self.columns: dict[str, list[Any]] = {name: [] for name in self.wanted.columns}
 
     def add(self, record: Mapping[str, Any]) -> None:
-        """Add the wanted fields of a record.
+        """Store the requested fields of a record: id, title and columns.
 
         Raises
         ------

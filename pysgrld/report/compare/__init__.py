@@ -44,7 +44,7 @@ TOP = 10
 STEPS = 5
 #: Maximum number of new words that a comparison lists.
 NEW_WORDS = 20
-#: Pattern of words that stand for word numbers: digits, perhaps after ``w`` or ``word``.
+#: Pattern of made-up words of a corpus without a vocabulary, such as ``w17`` for word number 17.
 _NUMBERED = re.compile(r"(?:word|w)?\d+")
 
 

@@ -80,7 +80,7 @@ class OwnWord(NamedTuple):
 
 
 class ComparedTopics(NamedTuple):
-    """Topics of the two runs that belong together.
+    """Topics of one run, and the topics of the other run that match them.
 
     Attributes
     ----------

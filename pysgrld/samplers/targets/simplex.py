@@ -154,7 +154,7 @@ def sample(
 
 
 class Chains:
-    """Chains that are updated together, as columns of a matrix that kernels treat as topics.
+    """Chains that are updated together. Each is a column of a matrix, as a topic is in LDA.
 
     Parameters
     ----------
