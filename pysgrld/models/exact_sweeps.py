@@ -15,7 +15,7 @@ EXACT_SWEEPS = Option(
     integer(0, auto="auto"),
     "auto; 0 for presets and for gibbs, cgs, mala, ovb, hsvg",
     "number of sweeps of the Gibbs refinement: four chains over all documents after training, for "
-    "credible intervals (auto: as long as training)",
+    "credible intervals (auto: as long as training, at least 400)",
     "Budget",
     free=True,
     metavar="auto|N",
