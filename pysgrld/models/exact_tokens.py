@@ -98,6 +98,8 @@ class ExactTokens(ExactChain):
         The training chain from which this chain continues.
     number : int
         Number of this chain among the chains of the refinement, from 0.
+    wholes : (D,) int64, optional
+        For each document, the number of the long document of which it is a chunk, from 0.
     """
 
     #: Name of the sampler, as typed after ``--algo``.
@@ -113,8 +115,9 @@ class ExactTokens(ExactChain):
         watched: MonitoredQuantities,
         chain: BlockChain,
         number: int,
+        wholes: Int64s | None = None,
     ) -> None:
-        self.options = options
+        self.options, self.wholes = options, wholes
         blocks, self._tokens = self.parts(options, chain)
         self.batch, self._number, self._watched = batch, number, watched
         super().__init__(
@@ -291,9 +294,12 @@ def start_refinement_chains(
     start : bool
         Whether tokens get their initial topics; if not, the chains will be restored.
     """
+    from pysgrld.corpus.store import Corpus  # Arrays in memory do not need this import.
+
     stream = chain.stream
     assert isinstance(stream, Epochs)
     ids = stream.train[:]
+    wholes = stream.source.about.wholes(ids) if isinstance(stream.source, Corpus) else None
     batch, draw = compact(stream.source.take(ids), ids, 1.0), chain.draw()
     refinement = replace(
         options,
@@ -307,7 +313,7 @@ def start_refinement_chains(
         minibatch=len(ids),
     )
     watched = MonitoredQuantities(draw, batch, chain.topics)
-    chains = tuple(kind(refinement, batch, watched, chain, number) for number in range(CHAINS))
+    chains = tuple(kind(refinement, batch, watched, chain, n, wholes) for n in range(CHAINS))
     if start:
         for one in chains:
             run_on.waiting()

@@ -1,9 +1,9 @@
 """Chains on resampled documents, which measure how topics vary with the sample of documents.
 
 A replicate draws as many documents as the corpus has, with replacement, and continues a chain of
-the Gibbs refinement on them. The topics of a document that was drawn w times are sampled once, and
-its tokens count w times. Instead, w copies would mix more slowly, and agree less with other samples
-of documents.
+the Gibbs refinement on them. All chunks of a long document are drawn together. The topics of a
+document that was drawn w times are sampled once, and its tokens count w times. Instead, w copies
+would mix more slowly, and agree less with other samples of documents.
 """
 
 from __future__ import annotations
@@ -138,9 +138,8 @@ class Replicate(BlockChain):
     def __init__(self, chain: ExactTokens, number: int, threads: int) -> None:
         self._number = _FIRST_NUMBER + number
         whole = chain.batch
-        documents, weights = draw_resample(
-            len(whole.doc_ids), [chain.seed, chain.chain, self._number]
-        )
+        generator = np.random.default_rng([chain.seed, chain.chain, self._number])
+        documents, weights = draw_resample(len(whole.doc_ids), chain.wholes, generator)
         batch = _take_documents(whole, documents)
         gibbs = replace(chain.options, algo="gibbs", settings=SAMPLERS["gibbs"].settings_class())
         blocks, tokens = chain.parts(gibbs, chain)
@@ -187,23 +186,34 @@ class Replicate(BlockChain):
         return mean
 
 
-def draw_resample(number: int, seed: list[int]) -> tuple[Int64s, Int64s]:
-    """Draw documents with replacement; return the distinct documents and their numbers of draws.
+def count_draws(number: int, wholes: Int64s | None, generator: np.random.Generator) -> Int64s:
+    """Draw documents with replacement; return how often each one was drawn, (number,).
 
     Parameters
     ----------
     number : int
-        Number of documents, and size of the sample.
-    seed : list of int
+        Number of documents.
+    wholes : (number,) int64 or None
+        For each document, the number of the long document of which it is a chunk, from 0. As many
+        long documents are drawn as there are, with all their chunks. None if no document was cut.
+    generator : numpy.random.Generator
+    """
+    units = number if wholes is None else int(wholes.max(initial=-1)) + 1
+    times = np.bincount(generator.integers(0, units, units), minlength=units).astype(np.int64)
+    return times if wholes is None else times[wholes]
+
+
+def draw_resample(
+    number: int, wholes: Int64s | None, generator: np.random.Generator
+) -> tuple[Int64s, Int64s]:
+    """Draw documents as `count_draws`; return the distinct documents and their numbers of draws.
 
     Returns
     -------
     documents, weights : (n,) int64
         In ascending order of the weights.
     """
-    taken = np.bincount(
-        np.random.default_rng(seed).integers(0, number, number), minlength=number
-    ).astype(np.int64)
+    taken = count_draws(number, wholes, generator)
     documents = np.argsort(taken, kind="stable")[np.count_nonzero(taken == 0) :]
     return documents, taken[documents]
 

@@ -22,6 +22,7 @@ from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.evaluate.matching import CORRELATED, correlations
 from pysgrld.models.fitted import evenly_spaced
 from pysgrld.models.protocol import CorpusFacts, RunOn
+from pysgrld.models.resampled import count_draws
 from pysgrld.models.word_order import top_words
 from pysgrld.options.option import Resolved
 from pysgrld.reading.results import Results
@@ -139,10 +140,7 @@ def draw_documents(ids: Int64s, wholes: Int64s | None, generator: np.random.Gene
     (m,) int64
         Drawn documents in ascending order; m is n if no document was cut.
     """
-    units = np.arange(len(ids)) if wholes is None else wholes
-    number = int(units.max(initial=-1)) + 1
-    times = np.bincount(generator.integers(0, number, number), minlength=number)
-    return np.sort(np.repeat(ids, times[units]))
+    return np.sort(np.repeat(ids, count_draws(len(ids), wholes, generator)))
 
 
 def train_replicate(

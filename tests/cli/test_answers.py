@@ -128,6 +128,28 @@ def test_texts_that_were_split_are_compared_as_wholes(tmp_path):
     assert sgmc("topics", "run", "--like", "0.txt#1", "--json").stdout != ""
 
 
+def test_intervals_are_for_other_books_and_not_for_other_chunks(tmp_path):
+    """Red with: chunks drawn one by one, as if each were another book (1.9 times as wide, not 5.1)."""
+    sgmc = Sgmc(tmp_path, (SGMC,))
+    (tmp_path / "books").mkdir()
+    generator = np.random.default_rng(5)
+    for book in range(12):
+        words = [f"{'sea' if book % 2 else 'rose'}{letter}" for letter in "abcdefghijkl"]
+        text = generator.choice(words, 240, p=generator.dirichlet(np.full(12, 0.5)))
+        (tmp_path / "books" / f"{book}.txt").write_text(" ".join(text) + "\n")
+    sweeps = ("--iterations", "40", "--exact-sweeps", "400", "--threads", "1")
+    sgmc("train", "books", "-k", "2", "--chunk", "30", "--max-df", "1.0", *sweeps, "--out", "run")
+    alike, these = (
+        json.loads(sgmc("topics", "run", "--intervals", "--json", *population).stdout)["topics"]
+        for population in ((), ("--population", "these"))
+    )
+    widths = [
+        sum(word["high"] - word["low"] for topic in topics for word in topic["words"])
+        for topics in (alike, these)
+    ]
+    assert widths[0] > 3 * widths[1]
+
+
 def test_documents_are_found_by_the_titles_that_lists_show(tmp_path):
     """Red with: ids alone, which lists of titled documents do not show."""
     sgmc = Sgmc(tmp_path, (SGMC,))

@@ -17,16 +17,32 @@ def documents(counts):
     return Documents(indptr, np.concatenate(rows).astype(np.int32), values.astype(np.int32))
 
 
+def resample(*seed, number=2000, wholes=None):
+    return draw_resample(number, wholes, np.random.default_rng(seed))
+
+
 def test_as_many_documents_are_taken_as_there_are():
     """Red if documents are taken without replacement, or one with weight 0 is kept."""
-    taken, weights = draw_resample(2000, [1, 2])
+    taken, weights = resample(1, 2)
     assert weights.sum() == 2000
     assert (np.diff(weights) >= 0).all()
     assert weights.min() == 1
     assert len(np.unique(taken)) == len(taken)
     assert abs(len(taken) / 2000 - (1 - np.exp(-1))) < 0.04
-    assert draw_resample(2000, [1, 2])[0].tolist() == taken.tolist()
-    assert draw_resample(2000, [1, 3])[0].tolist() != taken.tolist()
+    assert resample(1, 2)[0].tolist() == taken.tolist()
+    assert resample(1, 3)[0].tolist() != taken.tolist()
+
+
+def test_chunks_of_a_document_are_taken_together():
+    """Red with: chunks drawn one by one, which are too alike for documents drawn by chance."""
+    wholes = np.repeat(np.arange(50), np.arange(1, 51))
+    taken, weights = resample(4, number=len(wholes), wholes=wholes)
+    times = np.zeros(len(wholes), int)
+    times[taken] = weights
+    books = [times[wholes == book] for book in range(50)]
+    assert all(len(set(chunks.tolist())) == 1 for chunks in books)
+    assert sum(chunks[0] for chunks in books) == 50
+    assert sum(chunks[0] == 0 for chunks in books) > 10
 
 
 def test_tokens_count_as_often_as_their_document_was_taken():
