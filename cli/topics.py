@@ -487,7 +487,7 @@ def _show(
     for lines in blocks[:fitting]:
         echo("\n".join(lines))
     if n_hidden := len(blocks) - fitting:
-        echo(f"\n{n_hidden} more {noun}s; show all {noun}s with --all")
+        echo(f"\n{n_hidden} more {noun}s; --all shows them")
 
 
 def _fitting(blocks: list[list[str]], rows: int) -> int:

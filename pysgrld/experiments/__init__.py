@@ -139,7 +139,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     ),
     "scir-lda": Experiment(
         "lda_curves:scir_lda",
-        "Wikipedia online: SCIR and SGRLD, with the published priors and with equal priors",
+        "Wikipedia online: SCIR and SGRLD, with published and with equal priors",
         f"{_SCIR}, Figure 3 (a)",
         "SCIR still improves when SGRLD begins to converge.",
         _PARTS,

@@ -179,7 +179,7 @@ def test_threads_and_a_kill_change_nothing(sgmc, algo):
         ("--algo gmc-bgibbs --minibatch 5", 2, "--minibatch does not apply to --algo gmc-bgibbs"),
         ("--algo scir", 2, "choose from sggmc, gsgnht"),
         ("--eta 0.1", 2, "the prior of topics is --set sigma"),
-        ("--set observed=0.5", 2, "scored as a whole"),
+        ("--set observed=0.5", 2, "scored whole"),
         ("--corpus-size 100", 2, "so the corpus must be stored"),
         ("--model lda --kappa 5", 2, "--kappa does not apply to --model lda"),
     ],

@@ -34,7 +34,7 @@ def test_a_terminal_has_a_screenful_by_weight_with_a_heading(shown):
     assert len(numbers(everything)) == 8
     assert numbers(some) == numbers(everything)[:3]
     assert "topic  weight" in some
-    assert "\n5 more topics; show all topics with --all" in some
+    assert "\n5 more topics; --all shows them" in some
     assert len(some.splitlines()) < BESIDE + 3
     assert "--all" not in everything
 

@@ -307,7 +307,9 @@ def test_shares_of_other_topics_than_the_models_are_named(trials):
     arrays = {"exact.trace.shares": np.zeros((40, 0), np.float32)}
     fitted = SimpleNamespace(exact=True, layers=(4,), record=SimpleNamespace(place="run"))
     results = SimpleNamespace(checkpoint=SimpleNamespace(arrays=arrays), fitted=fitted)
-    with pytest.raises(CheckpointError, match=r"run: the shares .* shape \(40, 0\), not a column"):
+    with pytest.raises(
+        CheckpointError, match=r"run: the shares .* shape \(40, 0\), but must have 4"
+    ):
         Results.share_trace.fget(results)
     arrays["exact.trace.shares"] = np.zeros((40, 4), np.float32)
     assert Results.share_trace.fget(results).shape == (40, 4)

@@ -147,7 +147,7 @@ def test_a_line_of_a_gigabyte_is_bounded_by_max_line(
 
 TRAIN = ("-k", "2", "--iterations", "4", "--set", "warm-up=1", "--set", "burn-in=1", "--quiet")
 REFUSED = {
-    "empty file": ("", (), "empty file"),
+    "empty file": ("", (), "the file is empty"),
     "empty documents": ("\n\n \n\t\n", (), "no document has a word"),
     "no word at all": ("a b c\n. ! ?\n1 2\n", (), "no document has a word"),
     "all stop words": ("the and of\nto the and\n", (), "stop words"),

@@ -106,7 +106,7 @@ def test_a_flipped_bit_is_refused(kind, tmp_path):
 def test_a_compressed_empty_file_is_empty(kind, tmp_path):
     path = tmp_path / f"x.txt.{kind}"
     path.write_bytes(COMPRESS[kind](b""))
-    with pytest.raises(CorpusError, match="empty file"):
+    with pytest.raises(CorpusError, match="the file is empty"):
         read(path, tmp_path / "s")
 
 

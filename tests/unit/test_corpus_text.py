@@ -495,7 +495,11 @@ def test_the_limit_of_a_line_is_exact_wherever_blocks_are_cut(tmp_path, size):
 
 @pytest.mark.parametrize(
     ("content", "piece"),
-    [(b"", "empty file"), (b"\n\n\n", "no document has a word"), (b"a b c", "no document has")],
+    [
+        (b"", "the file is empty"),
+        (b"\n\n\n", "no document has a word"),
+        (b"a b c", "no document has"),
+    ],
     ids=["empty file", "empty documents", "no tokens"],
 )
 def test_a_file_without_words_is_bad_input(tmp_path, content, piece):

@@ -507,7 +507,8 @@ def test_chains_that_predict_alike_and_share_all_are_good():
 def test_steps_that_are_too_large_are_told():
     found = verdict(made([(0.9, 1.0)], contraction=(0.1, 2.05, 3.0)))
     assert any(
-        "too large for 2 topics" in line and "up to 3 times its distance" in line for line in found
+        "too large for 2 topics" in line and "up to 3 times the topic's distance" in line
+        for line in found
     )
     assert not any("too large" in line for line in verdict(made([(0.9, 1.0)], contraction=(1.95,))))
 

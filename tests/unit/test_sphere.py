@@ -256,7 +256,7 @@ EMPTY = SimpleNamespace(observations=0, estimates=POSTERIOR.estimates)
             r"at most 2 \* friction / step_size = 2000",
         ),
         (lambda: sphere.sample(TARGET, START, noise_estimate="f"), "give a variance, or 'fisher'"),
-        (lambda: sphere.sample(TARGET, START, noise_estimate="fisher"), "two or more"),
+        (lambda: sphere.sample(TARGET, START, noise_estimate="fisher"), "2 observations or more"),
         (lambda: sphere.sample(TARGET, START, minibatch=2), "target has no attribute observations"),
         (lambda: sphere.sample(POSTERIOR, START), "target has no attribute gradient"),
         (
