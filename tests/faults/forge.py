@@ -160,7 +160,7 @@ def fault_of(outcome: Outcome, real: Outcome, base: int) -> str | None:
         return "traceback"
     if outcome.code not in DOCUMENTED:
         return f"exit code {outcome.code}"
-    errors = [line for line in outcome.messages.splitlines() if "error: " in line]
+    errors = [line for line in outcome.messages.splitlines() if line.startswith("sgmc: error: ")]
     if outcome.code and len(errors) != 1 and outcome.code != 85:
         return f"{len(errors)} error lines"
     if "Warning: " in outcome.messages and "Warning: " not in real.messages:
