@@ -22,6 +22,7 @@ import numpy as np
 from pysgrld.core import core, padded_width
 from pysgrld.core.arithmetic import exp, normals
 from pysgrld.core.restore import check_prior
+from pysgrld.errors import CheckpointError
 from pysgrld.samplers.sampler import SamplerSettings
 from pysgrld.samplers.state import BlockState, Counts, TopicStep, update_scale
 from pysgrld.types import RUNNING, Block, Doubles, Floats, Int32s, Int64s, Key, Schedule
@@ -76,9 +77,31 @@ class Shapes(BlockState[Counts]):
             c0=c0,
         )
 
+    @property
+    def _draws_prior(self) -> bool:
+        """True if gamma0 and c0 are drawn, not fixed."""
+        return False
+
     def check(self) -> None:
-        """Raise `CheckpointError` if a checkpoint's gamma shapes r_k are not positive."""
+        """Check the gamma shapes r_k and their prior in a checkpoint.
+
+        Raises
+        ------
+        CheckpointError
+            If shapes are not positive, or fixed parameters of the prior differ from the run's.
+        """
         check_prior(f"{self.block.name}.r", self.r[: self.block.shape[1]])
+        for name, values, fixed in (
+            ("gamma0", self.gamma0, self.block.prior),
+            ("c0", self.c0, self.block.hyper[0]),
+        ):
+            if self._draws_prior:
+                check_prior(f"{self.block.name}.{name}", values)
+            elif (values != fixed).any():
+                raise CheckpointError(
+                    f"array '{self.block.name}.{name}' of the checkpoint has {values[0]:g}, but the "
+                    f"prior of this run has {fixed:g}"
+                )
 
     def rows(self, words: Int32s | None = None) -> Floats:
         """Return the vector of shapes r, (Kp,) float32."""
@@ -142,13 +165,17 @@ Shapes.warm_up = WarmShapes
 class ConjugateShapes(Shapes):
     """Gamma shapes that are drawn from their conditional distribution, given the whole corpus."""
 
+    @property
+    def _draws_prior(self) -> bool:
+        return len(self.block.hyper) > 1
+
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Draw the prior's c0 and gamma0, then the shapes r; the step size ``h`` is unused."""
         del h
         k = self.block.shape[1]
         r, q, gamma0, c0 = self.r, statistics.rate, self.gamma0, self.c0
         x = np.round(statistics.counts[0, :k] * statistics.factor).astype(np.int64)
-        if len(self.block.hyper) > 1:  # True if gamma0 and c0 have priors.
+        if self._draws_prior:
             _, e1, f1, e2, f2 = self.block.hyper
             c0[:] = self._gammas(key, 0, e2 + gamma0) / (f2 + r[:k].sum())
             shape, purpose = np.full(k, gamma0[0] / k), core.Purpose.shape_gibbs

@@ -263,6 +263,18 @@ def test_a_learned_prior_of_0_is_named(learned, tmp_path, name, trials):
 
 
 @pytest.mark.row(78)
+@pytest.mark.parametrize("name", ["alpha.c0", "alpha.gamma0"])
+def test_a_fixed_hyperparameter_of_another_run_is_named(learned, tmp_path, name, trials):
+    """Red with: c0 of 1e30, from which a step makes an infinite alpha (70 by the kernels)."""
+    folder = shutil.copytree(learned / "learned", tmp_path / "copy")
+    forge_state(folder, lambda arrays: arrays[name].put(0, 1e30))
+    done = run_forked(folder, ["train", "--resume", "run", "--iterations", "70", "-q"])
+    assert done.code == 76
+    assert f"array '{name}' of the checkpoint has 1e+30, but the prior of this run" in done.messages
+    trials()
+
+
+@pytest.mark.row(78)
 def test_some_forged_runs_are_read(learned, trials):
     """Some of `test_two_thousand_forged_runs`. Red with: alpha.r without `Shapes.check`."""
     for faults in forgeries(learned, range(5), ["learned"], 1, 1, WAYS):
