@@ -34,6 +34,8 @@ _STREAM, _BITS = 1 << 10, 31
 #: If Dirichlet parameters differ between topics, token counts and parameters (minus their
 #: minimum) are multiplied by this factor. Their sums can then be rounded to whole numbers.
 _FINE = 1 << 32
+#: Maximum of these differences, in the same units, which a forged sample may exceed.
+_MOST = 2.0**61
 #: A layer's number is shifted by this number of bits and added to a document's id, so that the
 #: random numbers of tokens differ from the random numbers of the document.
 _LAYER = 44
@@ -295,9 +297,8 @@ def draw_proportions(
     if isinstance(alpha, np.ndarray):
         unit, least = _FINE, float(alpha[:topics].min())
         counts = counts * unit
-        counts[:, :topics] += np.rint((alpha[:topics].astype(np.float64) - least) * unit).astype(
-            int
-        )
+        more = np.rint((alpha[:topics].astype(np.float64) - least) * unit)
+        counts[:, :topics] += np.minimum(more, _MOST).astype(int)
         alpha = least
     theta = np.empty((n, topics), np.float32)
     order = np.argsort(ids, kind="stable")

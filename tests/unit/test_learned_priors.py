@@ -246,6 +246,15 @@ def test_a_document_is_drawn_by_its_own_parameters():
     assert theta[n // 2 :].mean(axis=0) == pytest.approx([0.2, 0.0, 0.8], abs=0.03)
 
 
+def test_an_alpha_of_any_size_can_be_drawn_with():
+    """Red with: whole numbers of a forged alpha of 1e30 (a warning of NumPy)."""
+    alpha = np.zeros(padded_width(3), np.float32)
+    alpha[:3] = 0.1, 1e30, 0.1
+    counts = np.ones((2, padded_width(3)), np.int64)
+    theta = draw_proportions(counts, 3, alpha, Key(1, 0, 0), np.arange(2), core.Workspace(), 1)
+    assert theta[:, 1].min() > 0.99
+
+
 def test_probabilities_below_the_floor_are_censored_not_taken_as_the_floor():
     """eta as it is known from topics half of whose cells are lost. Red with: the floor's logarithm."""
     rng = np.random.default_rng(4)
