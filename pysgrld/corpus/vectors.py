@@ -147,11 +147,17 @@ class Vector:
         Raises
         ------
         CorpusError, MissingInputError
-            The errors of `read`.
+            The errors of `read`, or a piece is not within the vector.
         """
         width = self.dtype.itemsize
         if lengths is None:
             lengths = np.ones(len(starts), np.int64)
+        if ((starts < 0) | (starts > self.size - lengths)).any():
+            raise CorpusError(
+                f"{self.path.name} lacks values to which the corpus refers; restore the corpus from "
+                "a backup, or build it again",
+                self.path.parent,
+            )
         out = np.empty(int(lengths.sum()), self.dtype)
         if len(starts) > 1 and np.array_equal(starts[1:], (starts + lengths)[:-1]):
             # Adjacent pieces are read as a single piece.

@@ -471,3 +471,13 @@ def test_work_that_cannot_be_removed_is_taken_over_by_the_next_process(tmp_path,
         fail(patch)
     with write_module.work_folder(store, identity) as work:
         assert not (work.folder / "about").exists()
+
+
+@pytest.mark.parametrize("starts", [[-1, 1], [0, 4], [2, 3]])
+def test_values_outside_a_vector_are_damage(tmp_path, starts):
+    """Red with: the bytes that follow a member of an archive, or a bug in sgmc (70)."""
+    (tmp_path / "numbers").write_bytes(np.arange(8, dtype="<i8").tobytes())
+    vector = Vector(tmp_path / "numbers", np.dtype("<i8"), 0, 4)
+    lengths = np.array([1, 2 if starts[1] == 3 else 1])
+    with pytest.raises(CorpusError, match="numbers lacks values to which the corpus refers"):
+        vector.gather(np.array(starts), lengths)
