@@ -78,6 +78,9 @@ def test_the_headline_names_the_first_topics_of_the_list(opened):
     places = [heading.index(topic["label"].split(" · ")[0]) for topic in largest]
     assert places == sorted(places)
     assert "the largest topics: " in heading
+    # The name is a block, so that a comma behind it would begin a line of a phone.
+    name = it.page.locator(".lead bdi").first.inner_text()
+    assert name == f"{largest[0]['label']},"
 
 
 def test_a_noun_that_begins_with_a_vowel_has_its_article(browser, tmp_path):

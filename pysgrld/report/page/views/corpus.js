@@ -35,7 +35,7 @@ function sentences() {
   const { dots, topics } = report;
   const largest = sorted(topics, (t) => t.weight?.[0] ?? t.documents, false)[0];
   const [share, low, high] = largest.weight ?? [];
-  const first = [dots ? "They share " : "There are ", bold(plural(topics.length, report.topic)), isThere(share) && [`; the largest, `, bold(bdi(nameOf(largest))), ", has ", bold(percent(share, 1)),
+  const first = [dots ? "They share " : "There are ", bold(plural(topics.length, report.topic)), isThere(share) && [`; the largest, `, bold(h("bdi", nameOf(largest), ",")), " has ", bold(percent(share, 1)),
     `${NARROW}of all ${mixture ? NOUNS : "words"}`, isThere(low) && [" ", h("bdi", `(${between(low, high, 1)})`)]], ". "];
   const sure = dots && [" ", bold(count(dots.sure)), ` of ${dots.drawn < dots.of ? `${count(dots.drawn)} evenly spaced ` : `the ${count(dots.drawn)} `}${NOUNS} are ${dots.intervals ? "surely " : ""}more than half about one ${TOPIC}`,
     dots.map ? `; the others, pale on the map, are ${dots.intervals ? "too short or too mixed to say" : "more mixed"}.` : "."];
