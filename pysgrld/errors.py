@@ -37,7 +37,7 @@ class UsageError(SgmcError, ValueError):
 
 
 class LaunchError(SgmcError):
-    """The launcher of MPI does not fit the MPI library, or one of them is missing (exit 64)."""
+    """The MPI launcher and the MPI library do not match, or one of them is missing (exit 64)."""
 
     exit_code = 64
 

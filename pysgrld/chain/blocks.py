@@ -118,7 +118,7 @@ class BlockChain(Chain):
             documents.keep(Documents(batch.indptr, batch.indices, batch.counts))
 
     def remarks(self) -> Iterator[Message]:
-        """Yield messages on the variance due to minibatches, and warnings about step sizes."""
+        """Yield messages about the effect of minibatch noise on variances, and about step sizes."""
         if self.sampler.inflates and not self._keeps:
             noise = self.noise_inflation
             yield Message(
@@ -220,7 +220,7 @@ class BlockChain(Chain):
         return Visit(len(batch.doc_ids), batch.tokens, h)
 
     def _visit(self, key: Key, batch: Minibatch) -> Mapping[str, Counts | Potential]:
-        """Sample the topics of a minibatch's tokens; return the statistics of each block."""
+        """Sample the topics of a minibatch's tokens; return sufficient statistics of each block."""
         draw, batch = self._request_rows(key, batch)
         statistics = self.documents.visit(key, draw, batch, self.comm)
         name = self.topics.name
@@ -229,7 +229,7 @@ class BlockChain(Chain):
         return {**statistics, name: self._whole_counts(statistics[name])}
 
     def _whole_counts(self, part: Counts | Potential) -> Counts:
-        """Return the topic counts of all words, gathered from the processes that own the words."""
+        """Return the topic counts of all words, allgathered from the owners of the words."""
         assert isinstance(part, Counts)
         rows, counts = self.comm.allgather_rows_by_word(part.rows, part.counts)
         return part._replace(rows=rows, counts=counts)
@@ -257,7 +257,10 @@ class BlockChain(Chain):
             self.documents.start_from_topics(self.key, draw, batch)
 
     def _move_priors(self, key: Key, statistics: Mapping[str, Counts | Potential]) -> None:
-        """Update each learned prior from the counts or values of the block that has this prior."""
+        """Update each learned prior, given the block (such as topics) that has this prior.
+
+        The update uses the block's counts or, if the block has no counts, its values.
+        """
         for name, moved in self.priors.items():
             counts: Counts | Potential | Floats | None = statistics.get(moved)
             below = self.states[moved]
@@ -279,7 +282,7 @@ class BlockChain(Chain):
         take_priors(self.priors, self.states)
 
     def _request_rows(self, key: Key, batch: Minibatch) -> tuple[Draw, Minibatch]:
-        """Request a minibatch's topic rows; return the values of all blocks, and the minibatch.
+        """Return a draw of all blocks for a minibatch, with topics of its words, and the minibatch.
 
         In the returned minibatch, words are sorted by the process that owns them.
         """
@@ -293,18 +296,18 @@ class BlockChain(Chain):
         return {name: self.comm.fetch(batch.words, topics.read)} | self._upper_values(), batch
 
     def _read(self, key: Key, words: Int32s) -> Draw:
-        """Do the postponed updates of the given words' topics; return the values of all blocks."""
+        """Bring the topics of the given words up to date; return the values of all blocks."""
         self.states[self.topics.name].catch_up(key, words)
         return self._sampling_weights(words) | self._upper_values()
 
     def _sampling_weights(self, words: Int32s) -> Draw:
-        """Return the weights for sampling token topics, for the given words."""
+        """Return the weights of topics for each given word, to draw token topics."""
         topics = self.states[self.topics.name]
         weights = topics.weights(words)
         return {self.topics.name: topics.rows(words)} if weights is None else {WEIGHTS: weights}
 
     def _owned_sampling_weights(self, words: Int32s) -> RowsHere:
-        """Return the weights for sampling token topics, for words that this process owns."""
+        """Return the weights of topics for each word that this process owns, to draw topics."""
         if self.states[self.topics.name].peers is not None:
             return self.comm.fetched
         return RowsHere(sampling_weights(self._sampling_weights(words)))
@@ -333,7 +336,7 @@ class BlockChain(Chain):
         )
 
     def topic_conditional(self) -> TopicConditional | None:
-        """Return the conditional posterior of the topics given token counts, or None if unknown.
+        """Return the posterior distribution of the topics given token counts, or None if unknown.
 
         The distribution is known if the topics depend only on the counts.
         """
@@ -360,7 +363,7 @@ class BlockChain(Chain):
             state.add_to(totals[name])
 
     def arrays(self) -> dict[str, Array]:
-        """Return the arrays that the next iteration needs, by name."""
+        """Return the state of the chain, as the arrays that the next iteration needs, by name."""
         arrays = self._of_blocks() | self.documents.arrays() | self._gathered
         if self.start_variance is not None:
             arrays[START_VARIANCE] = self.start_variance
@@ -407,7 +410,7 @@ class BlockChain(Chain):
         return {name: document_arrays[name] for name in sorted(apart & document_arrays.keys())}
 
     def gather(self) -> None:
-        """Gather the sampled variables of all documents on the first process."""
+        """Gather all documents' variables, such as token topics, on the first process."""
         if self.comm.size > 1:
             gathered = {name: self.comm.gather_rows(a) for name, a in self._by_document().items()}
             self._gathered = {} if self.comm.rank else gathered
@@ -429,7 +432,7 @@ class BlockChain(Chain):
         }
 
     def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
-        """Restore the state of a chain after ``step`` iterations from its checkpoint arrays.
+        """Restore the chain's state from a checkpoint that was written after ``step`` iterations.
 
         The first of several processes gets the arrays of all documents, and continues with its
         part.

@@ -27,7 +27,7 @@ _BLOCK = 1 << 21
 
 
 def _do_nothing() -> None:
-    """Do nothing; the default of the parameters ``waiting``."""
+    """Do nothing; this is the default of the parameter ``waiting`` of functions in this module."""
 
 
 def cluster_means(topics: Floats, k: int, waiting: Callable[[], None] = _do_nothing) -> Floats:
@@ -54,7 +54,7 @@ def cluster_means(topics: Floats, k: int, waiting: Callable[[], None] = _do_noth
 
 
 def start_variance(topics: Floats, means: Floats) -> Doubles | None:
-    """Compute the variance of each topic between chains, on the square-root scale, (k,).
+    """Compute the variance of each topic between chains, from square roots of probabilities, (k,).
 
     In each chain, the topic that is most similar to the mean of a cluster is compared. The variance
     is half the squared difference between two chains, summed over the top 20 words of the mean; the

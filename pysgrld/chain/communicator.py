@@ -33,7 +33,7 @@ class Orders(IntFlag):
 
 
 class ExchangedRequests(NamedTuple):
-    """Combined requests of all ranks before an iteration, and total work of the iteration.
+    """Requests of all ranks before an iteration, and numbers of their documents and tokens.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class ExchangedRequests(NamedTuple):
 
 
 class Collected(NamedTuple):
-    """Statistics of sampled documents: sums by word, other sums, and a value for each document.
+    """Statistics of sampled documents: by word, summed over documents, and for each document.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ class Communicator:
         orders: Orders = Orders.NONE,
         same: Callable[[], Iterable[Array]] = tuple,
     ) -> ExchangedRequests:
-        """Send this rank's requests and amount of work to all ranks; return the combined requests.
+        """Combine the requests of all ranks before an iteration, and add up documents and tokens.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class Communicator:
         return batch, batch.words
 
     def fetch(self, words: Int32s, read: Callable[..., Floats]) -> Floats:
-        """Return the topic rows that `request_rows` last requested from the words' owners.
+        """Return the topic rows that the last call of `request_rows` has requested.
 
         Parameters
         ----------
@@ -203,7 +203,7 @@ class Communicator:
         return read(words)
 
     def collect(self, sample: Callable[[Minibatch], Collected], batch: Minibatch) -> Collected:
-        """Sample the documents of this rank, and combine the results of all ranks.
+        """Sample the documents of this rank, and combine the statistics of all ranks.
 
         Each rank gets the sums of statistics by word for the words that it owns; all ranks get the
         other results. Values of documents are in the order of the ranks.
@@ -233,7 +233,7 @@ class Communicator:
         return words >= 0
 
     def move(self, step: Callable[[], None]) -> None:
-        """Call `step` to update the part of a state that this rank owns."""
+        """Call `step`, which updates the rows that this rank owns."""
         step()
 
     def allgather_rows(self, units: Array) -> None:

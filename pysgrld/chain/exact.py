@@ -1,4 +1,4 @@
-"""Gibbs refinement: a few chains that follow training and use the whole corpus in each sweep.
+"""Gibbs refinement: after training, a few chains sweep over the whole corpus.
 
 Draws of minibatch samplers vary more than the posterior, and their means of topics are biased.
 Therefore a few exact chains follow, from the last state of training. The first half of their sweeps
@@ -140,7 +140,7 @@ class ExactChain(BlockChain, ABC):
     def sweep(
         self, sweeps: int, others: Sequence[Any] = (), waiting: Callable[[], None] | None = None
     ) -> None:
-        """Sweep over documents for this chain and the chains ``others``, on the calling thread.
+        """Do sweeps of this chain and of the chains ``others``, on the calling thread.
 
         Parameters
         ----------
@@ -253,7 +253,7 @@ class ExactStage:
 
     @contextmanager
     def run_chains(self, keep: Keep) -> Iterator[None]:
-        """Run the chains on parallel threads during the ``with`` block, and store their draws.
+        """Run the chains on parallel threads in the ``with`` block; call ``keep`` for each draw.
 
         Parameters
         ----------
@@ -393,7 +393,7 @@ class ExactStage:
         return arrays | {f"{_TRACE}{name}": np.array(t) for name, t in self._trace.items()}
 
     def record(self) -> dict[str, Array]:
-        """Return the arrays of the plan and the results, but not of the states of the chains."""
+        """Return the plan and the results as arrays, without the states of the chains."""
         prefixes = (_PLAN, _TRACE, _LAST, _SPREAD, _PREFIX + PREFIX)
         return {name: a for name, a in self.arrays().items() if name.startswith(prefixes)}
 
@@ -469,7 +469,7 @@ class ExactPlan(NamedTuple):
         return self.has_draws and self.sweep >= FEWEST
 
     def chain_number(self, step: int) -> int:
-        """Return the number of the chain that made a draw, given the `step` of the draw."""
+        """Return the number of the chain that made a draw, given the draw's number ``step``."""
         return ((step - self.begun - self.burn_in) // self.every - 1) % CHAINS
 
 
@@ -510,7 +510,7 @@ def read_averages(arrays: Mapping[str, Array]) -> Mapping[str, Array]:
 
 
 def population_draws(arrays: Mapping[str, Array], seed: int, chain: int) -> PopulationDraws | None:
-    """Return an object that widens a run's posterior draws to the variation between corpora.
+    """Return the object that makes a run's draws vary as much as topics of different corpora.
 
     Parameters
     ----------
@@ -561,7 +561,7 @@ def read_trace(arrays: Mapping[str, Array], name: str) -> Array | None:
 
 
 def read_ess(arrays: Mapping[str, Array]) -> dict[str, float]:
-    """Return the median effective sample size of words, topic shares and documents, if known.
+    """Return median effective sample sizes: over words, topic shares and documents, if known.
 
     Parameters
     ----------

@@ -90,7 +90,7 @@ class Ranks(Communicator):
         orders: Orders = Orders.NONE,
         same: Callable[[], Iterable[Array]] = tuple,
     ) -> ExchangedRequests:
-        """Send this rank's requests and amount of work to all ranks; return the combined requests.
+        """Combine the requests of all ranks before an iteration, and add up documents and tokens.
 
         Raises
         ------
@@ -115,7 +115,7 @@ class Ranks(Communicator):
     def _exchange(
         self, batch: Minibatch | None, orders: Orders, digest: int
     ) -> tuple[ExchangedRequests, bool]:
-        """Combine the requests and work of all ranks; also return True if the ranks' states differ.
+        """Do `exchange_requests` by one message; also return True if the states of ranks differ.
 
         One message combines by a bitwise OR: the numbers of documents and tokens, at separate
         places for each rank; the requests; the digest and its complement. The results for digest
@@ -172,7 +172,7 @@ class Ranks(Communicator):
         return self._last
 
     def fetch(self, words: Int32s, read: Callable[..., Floats]) -> Floats:
-        """Return the topic rows that `request_rows` last requested from the words' owners."""
+        """Return the topic rows that the last call of `request_rows` has requested."""
         request, own_words, is_other = self._last_request, self._own_words, self._is_other_rank
         theirs = read(np.delete(request.requested, self._own_rows(request.taken)))
         out = self._buffer("fetched", len(words), theirs)
@@ -183,7 +183,7 @@ class Ranks(Communicator):
         )
 
     def collect(self, sample: Callable[[Minibatch], Collected], batch: Minibatch) -> Collected:
-        """Sample the documents of this rank, and combine the results of all ranks.
+        """Sample the documents of this rank, and combine the statistics of all ranks.
 
         Raises
         ------
@@ -211,7 +211,7 @@ class Ranks(Communicator):
         return Collected(by_word, collected.sums, values, self._last_request.held)
 
     def _sum_at_owners(self, number: int, counts: Int64s) -> Int64s:
-        """Send counts of words to the words' owners; return the sums for this rank's words."""
+        """Send word counts to the words' owners; return the sums for the words of this rank."""
         request = self._last_request
         flat = counts.reshape(len(counts), *(counts.shape[1:] or (1,)))
         taken = request.taken * self._is_other_rank
@@ -246,7 +246,7 @@ class Ranks(Communicator):
         return self._own_rows(self._last_request.sent)
 
     def _own_rows(self, sizes: Int64s) -> slice:
-        """Return the slice of this rank's rows among all rows; ``sizes`` are all row counts."""
+        """Return the slice of this rank's rows; ``sizes`` has the number of rows of each rank."""
         begin = int(sizes[: self.rank].sum())
         return slice(begin, begin + int(sizes[self.rank]))
 
@@ -295,7 +295,7 @@ class Ranks(Communicator):
         return joined
 
     def _allgather_sized_rows(self, array: Array, sizes: Int64s) -> None:
-        """Allgather rows in place; ``sizes`` are the row counts of all ranks."""
+        """Allgather rows in place; ``sizes`` has the number of rows of each rank."""
         across = int(np.prod(array.shape[1:], dtype=np.int64))
         flat = array.reshape(-1)
         begins = np.concatenate(([0], np.cumsum(sizes))) * across
@@ -321,7 +321,7 @@ class Ranks(Communicator):
         return totals
 
     def move(self, step: Callable[[], None]) -> None:
-        """Call `step` to update the part of a state that this rank owns.
+        """Call `step`, which updates the rows that this rank owns.
 
         The time of the call is added to ``moving``.
         """
@@ -361,7 +361,7 @@ class Ranks(Communicator):
     # ---- sums over all ranks
 
     def _allreduce_together(self, sums: tuple[Int64s, ...]) -> None:
-        """Sum arrays over all ranks in place; small arrays are sent together."""
+        """Sum arrays over all ranks, in place; small arrays are joined into one message."""
         small = [counts for counts in sums if counts.size <= SMALL]
         for counts in (a for a in sums if a.size > SMALL):
             flat = counts.reshape(-1)
@@ -419,7 +419,7 @@ class Ranks(Communicator):
             )
 
     def metrics(self) -> dict[str, float]:
-        """Return number of ranks, bytes sent, and seconds of messages, of sampling and of updates.
+        """Return the number of ranks, bytes sent, and seconds for messages, sampling and updates.
 
         The seconds of messages include waiting. The seconds of updates are for this rank's part of
         the topics. Bytes include the counts, words and topics sent to other ranks.
@@ -565,7 +565,7 @@ class Ranks(Communicator):
         raise RankError(f"{self.names[rank]}: {text}", code)
 
     def abort(self, code: int) -> NoReturn:
-        """End the processes of all ranks at once."""
+        """End the processes of all ranks immediately, with the exit code ``code``."""
         self.comm.Abort(code)
         raise SystemExit(code)
 

@@ -116,7 +116,7 @@ class WordSpread:
         self.draws += 1
 
     def add_replicate(self, phi: Floats) -> None:
-        """Add the mean topics of a replicate, (K, V)."""
+        """Add the mean topics of a chain on resampled documents (a replicate), (K, V)."""
         self.replicates.append(self._probabilities(phi).astype(np.float32))
 
     def _probabilities(self, phi: Floats) -> Doubles:
@@ -162,7 +162,7 @@ class WordSpread:
 
     @classmethod
     def stored(cls, arrays: Mapping[str, Array]) -> WordSpread | None:
-        """Restore the variation from the arrays of a checkpoint, or return None if it is absent.
+        """Create a `WordSpread` from the arrays of a checkpoint, or return None if they are absent.
 
         Raises
         ------
@@ -188,7 +188,7 @@ class WordSpread:
 
 
 class _Parts(NamedTuple):
-    """Arrays from which `PopulationDraws` computes widened draws, (K, W) or as noted.
+    """Arrays from which `PopulationDraws` computes widened draws; shape (K, W) unless noted.
 
     All arrays refer to square roots of probabilities.
 

@@ -32,7 +32,7 @@ _NUMBER, _HISTORY = Form(np.int64, (1,)), Form(np.float64, (-1,))
 
 
 class Averages(NamedTuple):
-    """Running averages stored in a checkpoint.
+    """Running averages of topics and score over posterior samples, as stored in a checkpoint.
 
     Attributes
     ----------
@@ -216,7 +216,7 @@ class Posterior:
             self.samples += 1
 
     def average(self) -> Estimate:
-        """Compute the score of the averaged samples and its standard error; NaN without samples."""
+        """Return the score of the average over samples, as an `Estimate`; NaN without samples."""
         return Estimate(math.nan) if self.scorer is None else self.scorer.average()
 
     def point(self) -> Estimate:
@@ -226,7 +226,7 @@ class Posterior:
         return self.scorer.point(self.chain.key, self.chain.draw(self.scorer.words))
 
     def convergence_scores(self) -> ConvergenceScores | None:
-        """Return the scores that show convergence, or None if the score has not converged.
+        """If the averaged score has converged, return the compared scores; otherwise, return None.
 
         The score has converged if doubling the sampling time has improved it by less than `least`.
         This depends only on posterior samples, so that the same seed ends at the same iteration.

@@ -87,7 +87,7 @@ class Chain(ABC):
 
     @abstractmethod
     def remarks(self) -> Iterator[Message]:
-        """Yield messages about the settings: details and warnings."""
+        """Yield messages for the user about the chain's settings; some are warnings."""
 
     def start_from_topics(
         self, topics: Floats, tokens: Doubles, start_variance: Doubles | None = None
@@ -113,7 +113,7 @@ class Chain(ABC):
         )
 
     def next_batch(self) -> Minibatch | None:
-        """Return the documents of the next iteration, or None at the end of the stream."""
+        """Return the minibatch of the next iteration, or None at the end of the stream."""
         return self._whole or self._batches.minibatch(self.step)
 
     @abstractmethod
@@ -148,7 +148,7 @@ class Chain(ABC):
         """
 
     def topic_conditional(self) -> TopicConditional | None:
-        """Return the conditional posterior of the topics given token counts, or None if unknown.
+        """Return the posterior distribution of the topics given token counts, or None if unknown.
 
         The distribution is known if the topics depend only on the counts.
         """
@@ -166,7 +166,7 @@ class Chain(ABC):
         del totals
 
     def metrics(self) -> dict[str, float]:
-        """Return additional metrics of the state, by name, for a line of ``metrics.jsonl``."""
+        """Return the metrics of this kind of chain, by name, for a line of ``metrics.jsonl``."""
         return {}
 
     @abstractmethod
@@ -189,7 +189,7 @@ class Chain(ABC):
         return  # A chain in a single process has all rows already.
 
     def gather(self) -> None:
-        """Gather the sampled variables of all documents on the first process.
+        """Gather all documents' variables, such as token topics, on the first process.
 
         All processes must call this method; the first process has the variables until the next
         iteration.
@@ -211,7 +211,7 @@ class Chain(ABC):
 
     @abstractmethod
     def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
-        """Restore the state of a chain after ``step`` iterations from its checkpoint arrays.
+        """Restore the chain's state from a checkpoint that was written after ``step`` iterations.
 
         Raises
         ------
@@ -239,11 +239,11 @@ class DocumentSampler(ABC):
     by_document: ClassVar[frozenset[str]] = frozenset()
 
     def keep(self, documents: Documents) -> None:
-        """Allocate the documents' variables, which are kept between iterations."""
+        """Allocate the variables of all documents, which are stored between iterations."""
         del documents
 
     def start_from_topics(self, key: Key, draw: Draw, batch: Minibatch) -> None:
-        """Initialise the stored variables of all documents from the given topics.
+        """Initialise the stored variables of all documents, given the topics over words.
 
         Parameters
         ----------
@@ -259,7 +259,7 @@ class DocumentSampler(ABC):
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> Mapping[str, Counts | Potential]:
-        """Sample the documents of a minibatch; return the statistics of each block, by block name.
+        """Sample a minibatch's documents; return sufficient statistics of each block, by name.
 
         If the statistics of a block are a `Potential`, documents are not sampled in this method,
         but when the potential is evaluated.

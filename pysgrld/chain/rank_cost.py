@@ -48,7 +48,7 @@ class Cost(NamedTuple):
     def measured(
         cls, ranks: int, whole: float, shared: float, exchange: float, latency: float = 0.0
     ) -> Cost:
-        """Compute the seconds of each part of an iteration from measurements on one rank.
+        """Create a `Cost` from the seconds of the parts of an iteration, measured on one rank.
 
         Parameters
         ----------
@@ -67,7 +67,7 @@ class Cost(NamedTuple):
 
     @staticmethod
     def messages(ranks: int) -> int:
-        """Return the number of consecutive messages in an iteration; 0 with one rank."""
+        """Return the number of messages that follow each other in an iteration; 0 with one rank."""
         if ranks == 1:
             return 0
         # An iteration has three reductions. Each rank also sends six messages to each other rank:
@@ -85,7 +85,7 @@ class Cost(NamedTuple):
 
     @staticmethod
     def words(ranks: int) -> float:
-        """Return the ratio of distinct words in ``ranks`` minibatches to those in one minibatch."""
+        """Return the factor by which ``ranks`` minibatches have more distinct words than one."""
         return float(ranks**HEAPS)
 
     def seconds(self, ranks: int) -> float:

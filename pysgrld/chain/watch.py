@@ -50,7 +50,7 @@ class Watch:
 
     @contextlib.contextmanager
     def waiting(self) -> Iterator[None]:
-        """Add the time of the ``with`` block to the seconds spent on waiting for messages."""
+        """Add the duration of the ``with`` block to the total time spent waiting for messages."""
         began = self._since = time.monotonic()
         try:
             yield

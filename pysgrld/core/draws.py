@@ -88,7 +88,9 @@ def matrices_to_draw(matrices: Mapping[str, Array], blocks: tuple[Block, ...]) -
 
 
 def sampling_weights(draw: Draw) -> Floats:
-    """Return a draw's weights for sampling token topics: `WEIGHTS` if present, else phi.
+    """Return the weights of topics for each word of a draw, to draw token topics.
+
+    The weights are `WEIGHTS` if the draw has them, otherwise phi.
 
     Parameters
     ----------

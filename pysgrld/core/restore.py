@@ -95,7 +95,7 @@ def name_checkpoint_in_errors(place: str) -> Iterator[None]:
 
 
 def restore_arrays(own: Mapping[str, Array], arrays: Mapping[str, Array], prefix: str = "") -> None:
-    """Check the arrays of a checkpoint, and copy them into the arrays ``own`` of a state.
+    """Check the arrays of a checkpoint, and copy them into the existing arrays of a state.
 
     Each array is read once and freed before the next one is read, as arrays may be very large.
 
@@ -168,7 +168,7 @@ def check_prior(name: str, values: Floats | Doubles) -> None:
 
 
 def check_positive(name: str, values: Floats | Doubles) -> None:
-    """Raise an error for an array with values that are not positive and finite.
+    """Raise an error unless all values of an array are positive and finite.
 
     Parameters
     ----------

@@ -184,7 +184,7 @@ class ParallelBzip2(ExitStack):
     # -- continuing without threads --------------------------------------------------------------
 
     def _resumed(self, header: bytes, bit: int, checksum: int, n_bytes: int) -> Rest:
-        """Return the stream from a block on, with a header, so that any decompressor can read it.
+        """Return the rest of the stream as a valid bzip2 stream, which any decompressor can read.
 
         A small block is inserted before the rest, so that the checksum at the end of the stream is
         correct.
@@ -240,7 +240,7 @@ class _Block:
 
 
 def _with_checksum(header: bytes, checksum: int, bits: int) -> tuple[bytes, bytes]:
-    """Return a bzip2 stream of one small block with the given checksum, cut off after the block.
+    """Find a small block with the given checksum; return it, and a bzip2 stream that ends after it.
 
     Parameters
     ----------

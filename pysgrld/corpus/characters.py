@@ -39,7 +39,7 @@ _STARTS = tuple(_SCRIPTS)
 
 
 def page(number: int) -> bytes:
-    """Return the records of 256 characters, with the layout of `Character` in cpp/text.
+    """Return the properties of 256 characters, in the layout of `Character` in cpp/text.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def _script(character: str) -> Role | None:
 
 
 def overlap(first: str, second: str) -> bool:
-    """Return True for two words of two ideographs each that overlap in a text, such as AB and BC.
+    """Return True for two words of two ideographs that have one in common, such as AB and BC.
 
     The tokeniser splits a run of ideographs into its pairs of neighbours, so that both words occur
     in every text with the three characters.

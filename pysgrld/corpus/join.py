@@ -205,7 +205,7 @@ def grown(
 
 
 def _renamed(names: Sequence[str], about: About) -> dict[str, str]:
-    """Map names of new files to unique names: add a number to names that old files have."""
+    """Map each new file's name to a unique name; add a number if an old file has the name."""
     renamed, number = {name: name for name in names}, 1
     while taken := about.files_named(renamed.values()):
         number += 1

@@ -83,18 +83,18 @@ class Lexicon:
 
     @property
     def final(self) -> bool:
-        """True if the word ids will not change after the first reading."""
+        """True if word ids will not change after the inputs have been read."""
         return self.match is not None or not (
             self.origin == "built" or self.numbers or self.options.prunes or self._drops
         )
 
     @property
     def _drops(self) -> bool:
-        """True if an option removes documents after the first reading."""
+        """True if an option removes documents after the inputs have been read."""
         return bool(self.options.drop_repeated or self.options.language)
 
     def take(self, step: Step) -> Documents | None:
-        """Convert the documents of a reading step to word ids; count the words that are left out.
+        """Convert the documents of a `Step` to word ids; count the words that are left out.
 
         The step's details of documents are reduced to the documents that are returned.
 

@@ -203,7 +203,7 @@ def numbered(
     wanted: Wish | None = None,
     order: bool = False,
 ) -> Generator[tuple[Step, Documents | None], None, None]:
-    """Read inputs in steps; yield each step, and the word ids and counts of its documents.
+    """Read inputs in steps; yield each step, and its documents as word ids and counts.
 
     Parameters
     ----------
@@ -394,7 +394,7 @@ class CorpusBuilder:
     def _cut(
         self, words: list[str], tokens: Int64s, rules: Rules, *, several: bool
     ) -> Message | None:
-        """Return a message on stop words and segmentation; None if the user needs no message.
+        """Return the message about stop words and splitting into words, or None if none is needed.
 
         With several languages, the stop words were already reported together with the languages.
         """
@@ -521,7 +521,7 @@ def _some(blocks: Iterable[Documents], stays: Stays) -> Iterator[Documents]:
 
 
 def asked_fields(options: CorpusOptions) -> dict[str, tuple[tuple[str, str], str]]:
-    """Map each field that the user named to the column that it becomes and to the option."""
+    """Map each field that the user named to its column, and to the option that named it."""
     fields = WantedFields.of(options, metadata=options.metadata is not None)
     options_by_field = {name: ((COLUMN, name), "--meta-field") for name in fields.columns}
     if options.id_field is not None:

@@ -119,7 +119,7 @@ def _pairs(
     notify: Callable[[ReadingProgress], None],
     log: Log,
 ) -> list[Phrase]:
-    """Return the phrases of two words or, if these are given as ``phrases``, of three words."""
+    """Find phrases of two words or, given phrases of two words as ``phrases``, of three words."""
     words, pairs = Dictionary(), Pairs(MOST_PAIRS)
     counts: Int64s = np.zeros(0, np.int64)
     tokens = 0

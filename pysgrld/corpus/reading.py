@@ -304,7 +304,7 @@ class CorpusOptions:
 
     @classmethod
     def among(cls, names: Iterable[str]) -> bool:
-        """Return True if any name in ``names`` is the command-line name of a reading option."""
+        """Return True if ``names`` contains the command-line name of any reading option."""
         return not {f.name.replace("_", "-") for f in fields(cls)}.isdisjoint(names)
 
     def for_documents(self) -> CorpusOptions:

@@ -36,7 +36,7 @@ def _mixed(x: Any) -> _Hashes:
 
 
 class Sketches:
-    """Hash values of documents by which the documents are compared: 136 bytes for each document."""
+    """Hashes of documents, 136 bytes each, by which equal and similar documents are found."""
 
     def __init__(self) -> None:
         self._digests: list[_Hashes] = []

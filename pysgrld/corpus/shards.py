@@ -194,7 +194,7 @@ def _difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
 
 
 def _change(shard: Corpus, inputs: Sequence[str], options: CorpusOptions) -> str | None:
-    """Return the reason to build a shard again: an input that has changed, or a skipped document."""
+    """Return the reason why a shard must be built again, such as a changed input, or None."""
     if options.on_bad_document == "stop" and any(
         n for reason, n in (shard.provenance.get("skipped") or {}).items() if reason != EMPTY
     ):

@@ -63,7 +63,7 @@ def look(path: str) -> dict[str, Any]:
 
 
 def add_vocabulary(record: dict[str, Any], beside: Path | None) -> None:
-    """Extend the record of a file of counts by the vocabulary file in the same folder."""
+    """Add the vocabulary file in the same folder to the record of a file of counts."""
     if beside is not None:
         record["vocabulary"] = _stamped(beside, beside.name) | {"sha256": digest(beside)}
 
@@ -113,7 +113,7 @@ def contents(provenance: Mapping[str, Any]) -> set[str]:
 
 
 def _records(provenance: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the records of all inputs, and of the files in folders."""
+    """Return the records of all inputs and, for inputs that are folders, of the files in them."""
     records = list(provenance.get("inputs") or ())
     return records + [file for record in records for file in record.get("files") or ()]
 
@@ -141,7 +141,7 @@ def is_contained(path: str, provenance: Mapping[str, Any]) -> bool:
 
 
 def text_field_of(provenance: Mapping[str, Any]) -> str:
-    """Return the name of the field from which a corpus was read, or the default name."""
+    """Return the name of the text field that was read from the inputs, or the default name."""
     fields = (record.get("text-field") for record in provenance.get("inputs") or ())
     return next(filter(None, fields), USUAL_TEXT_FIELD)
 
@@ -251,7 +251,7 @@ def stands_for(
 
 
 def _paired(path: str, old: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any], Path]]:
-    """Yield the recorded state, the current state and the path of each file of an input.
+    """Yield each file of an input as its recorded state, its current state and its path.
 
     For files that cannot be compared, empty records are yielded.
     """

@@ -273,7 +273,7 @@ def _steps(
 
 
 def _cut(step: Step, place: int) -> list[Step]:
-    """Split a step after its first ``place`` documents; the second part gets all messages."""
+    """Split a step of reading in two, after ``place`` documents; messages go to the second part."""
     content, places = step.content, np.arange(step.documents)
     if isinstance(content, Texts):
         first: Texts | Documents = content.part(0, place)
@@ -492,7 +492,7 @@ class _Input:
         return Lines(path, options.max_line, self._size, self.threads, options.max_input, encoding)
 
     def _read_in_folder(self, source: Lines) -> Extract | Iterator[Texts]:
-        """Return the documents of a file or, for a file with one document, a function to read it.
+        """Return the documents in a file; for a single document, return a function to read it.
 
         Raises
         ------

@@ -65,7 +65,7 @@ LOOKED_THROUGH = 10**8
 
 
 class Totals(NamedTuple):
-    """Sizes of the largest documents of a corpus, and how often each word occurs in the corpus.
+    """Maximum sizes of the documents of a corpus, and the number of occurrences of each word.
 
     Attributes
     ----------
@@ -196,7 +196,7 @@ class Corpus:
 
     @property
     def reading(self) -> dict[str, Any]:
-        """Options with which the documents were read; the keys are the options' names.
+        """Options with which the documents were read, by the options' names.
 
         Defaults are resolved. The dict is empty if the options are unknown.
         """
@@ -397,7 +397,7 @@ class Corpus:
 
     @cached_property
     def totals(self) -> Totals:
-        """Sizes of the largest documents, and number of occurrences of each word.
+        """Maximum sizes of documents, and number of occurrences of each word.
 
         Raises
         ------
@@ -426,7 +426,7 @@ class Corpus:
         return totals
 
     def _check(self) -> None:
-        """Raise an error if any number of the corpus is invalid or the sum of counts is wrong."""
+        """Check all arrays of the corpus; raise an error if a value or the token count is wrong."""
         indptr = self._vectors["indptr"]
         first, last = int(indptr.read(0, 1)[0]), 0
         for start in range(0, indptr.size, BLOCK):
@@ -515,7 +515,7 @@ _last_words: dict[str, tuple[str, ...]] = {}
 
 
 def count(blocks: Iterable[Documents], words: int) -> Totals:
-    """Compute the totals of a corpus: sizes of its largest documents and frequencies of words.
+    """Compute the totals of a corpus: maximum sizes of documents, and frequencies of words.
 
     Sums of squared counts are computed too; a count above `MOST_REPEATED` is replaced by it.
 

@@ -27,7 +27,7 @@ _QUOTED = 8
 
 
 class Survey(NamedTuple):
-    """Result of a survey of the texts: which documents are kept, and if languages are mixed.
+    """Result of a survey of texts: documents to keep, and whether several languages were found.
 
     Attributes
     ----------

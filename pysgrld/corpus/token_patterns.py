@@ -75,7 +75,7 @@ def is_text(document: bytes) -> bool:
 
 
 class TokenPattern:
-    """Regular expression for tokens with a time limit; several threads may use it together.
+    """Regular expression for tokens, with a time limit; several threads may use it at once.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class _Process:
         self._send(pattern)
 
     def findall(self, text: str, until: float) -> list[str] | None:
-        """Return the tokens of a text; at the time ``until``, end the process and return None."""
+        """Return the tokens of a text, or end the process and return None at the time ``until``."""
         self._send(text)
         data = self._receive(8, until)
         data = None if data is None else self._receive(int.from_bytes(data, "little"), until)

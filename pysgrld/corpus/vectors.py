@@ -243,7 +243,7 @@ class GrowingFile:
                 self._digest.update(block.data)
 
     def append(self, values: Array | list[int] | bytes) -> None:
-        """Append numbers, or bytes that already have the vector's type."""
+        """Append values, which are numbers, or the bytes of numbers of the vector's type."""
         if not isinstance(values, bytes):
             values = np.ascontiguousarray(values, self.dtype).tobytes()
         self._held.append(values)

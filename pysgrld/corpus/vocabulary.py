@@ -176,7 +176,7 @@ class StopWords(NamedTuple):
 
 
 def stop_words(choice: str) -> StopWords:
-    """Read the lists of stop words that the user has chosen: lists of sgmc, and files.
+    """Read the user's lists of stop words, which are built-in lists or files.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ class Rules(NamedTuple):
 
     @classmethod
     def of(cls, options: CorpusOptions, built: bool) -> Rules:
-        """Create the rules from options; the defaults remove words only if ``built`` is True."""
+        """Create the rules from options; if ``built`` is False, the defaults keep all words."""
         default = _BUILT if built else _GIVEN
         if built and options.cuts:
             lists = (default.stop_words, SEGMENTERS[options.cuts].stop_words)

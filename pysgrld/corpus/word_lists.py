@@ -90,7 +90,7 @@ def _quoted(lines: Sequence[Line]) -> list[tuple[int, list[str]]]:
 
 
 def _column(rows: Sequence[tuple[int, list[str]]]) -> tuple[list[Line], list[int]]:
-    """Return the words in the first column that is not numeric, and the ids in the first column."""
+    """Return words from the first non-numeric column, and ids from a numeric first column."""
     width = min(len(row) for _, row in rows)
     numbers = [all(row[column].strip().isdigit() for _, row in rows) for column in range(width)]
     column = numbers.index(False) if False in numbers else 0
@@ -99,7 +99,7 @@ def _column(rows: Sequence[tuple[int, list[str]]]) -> tuple[list[Line], list[int
 
 
 def _by_id(words: tuple[list[Line], list[int]], path: str | Path) -> list[Line]:
-    """Return the words in the order of their ids; without ids, return them unchanged."""
+    """Sort words by their ids; without ids, return the words unchanged."""
     lines, ids = words
     if not ids:
         return lines

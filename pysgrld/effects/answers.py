@@ -187,7 +187,7 @@ class Effects:
         return points
 
     def rows(self, order: Sequence[int], names: Mapping[int, str]) -> dict[str, list[Any]]:
-        """Return a table with a row for each comparison and topic, as a list of values per column.
+        """Return a table with a row per comparison and topic; each column of the table is a list.
 
         Shares are fractions.
         """
@@ -313,7 +313,7 @@ def _rounded(values: Sequence[float | None]) -> list[float | None]:
 
 
 def clip_interval(sampled: Sampled, least: float) -> list[Between]:
-    """Return the mean and the interval of each topic's share, clipped to the range [`least`, 1].
+    """Return each topic's mean share with its interval, clipped to the range [`least`, 1].
 
     Parameters
     ----------
@@ -530,7 +530,7 @@ class Columns(Mapping[str, Sequence[Any]]):
 
 
 def allocate_words(results: Results, layer: int, topics: Int64s) -> WordAllocation:
-    """Return the allocation of words to topics, with corrections for the uncertainty of the topics.
+    """Return a run's `WordAllocation`, with corrections that reflect the uncertainty of topics.
 
     The samples of the run measure this uncertainty; without samples, there is no correction.
     """

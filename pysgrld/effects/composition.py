@@ -98,7 +98,7 @@ class WordAllocation(NamedTuple):
 
 
 class Regression:
-    """Weighted least squares of topic shares on columns, computed over chunks of documents.
+    """Weighted least-squares regression of topic shares on columns; documents come in chunks.
 
     The Bayesian bootstrap (Rubin 1981) measures the variation over other samples of documents: each
     document or cluster gets R random weights from Exp(1). For the design matrix X, the weights W
@@ -190,7 +190,7 @@ class Regression:
         return solution
 
     def parts(self, places: Int64s, contrast: Doubles) -> tuple[Doubles, Doubles]:
-        """Return rows of the orthogonal design, (m, P), and their products with a contrast."""
+        """Return rows of the orthogonal design, (m, P), and each row's product with a contrast."""
         rows: Doubles = self._design[places]
         return rows, rows @ self.to_orthogonal_basis(contrast)
 
@@ -279,7 +279,7 @@ class Fit:
         return Sampled(drawn, over, np.zeros(k), np.full(k, freedom))
 
     def _corrected(self, weighted: Doubles) -> Doubles:
-        """Correct R sets of shares, (R, ..., K), for allocation errors, each by one topic draw."""
+        """Correct R sets of shares, (R, ..., K), for allocation errors estimated by topic draws."""
         draws, corrected = len(self._back), np.empty_like(weighted)
         for s, back in enumerate(self._back):
             piece = slice(s * len(weighted) // draws, (s + 1) * len(weighted) // draws)

@@ -362,7 +362,7 @@ def formula_columns(formula: str, available: Sequence[str]) -> list[str]:
 
 
 def _name_columns(factor: str) -> list[str]:
-    """Return the names of columns in a factor of a formula, but not the names of functions."""
+    """Return the names of columns in a factor (part of a term) of a formula, without functions."""
     quoted = re.findall(r"`([^`]+)`", factor)
     if factor.isidentifier():
         return [factor]

@@ -1,4 +1,4 @@
-"""Similarity of documents from one source, which would make intervals of effects too narrow.
+"""Similarity of documents from one source; if it is ignored, intervals are too narrow.
 
 The design effect (Kish 1965) is the variance of an estimate if whole clusters of documents are
 sampled, divided by its variance if documents are independent. It is computed from each document's
@@ -109,7 +109,7 @@ class SampledShares:
         used: Int64s,
         units: Int64s | None = None,
     ) -> SourceLikeness | None:
-        """Return the greatest similarity within a column's values, if it is large.
+        """Return the greatest similarity of documents with equal column values, if it is large.
 
         Otherwise, return the similarity of neighbours, or None if that is small, too.
 
@@ -189,7 +189,7 @@ def _clusters(columns: Mapping[str, Sequence[Any]], rows: Int64s) -> Iterator[tu
 
 
 def _are_enough(weights: Sequence[Doubles], clusters: Int64s) -> bool:
-    """Return True if most comparisons of groups rest on at least `FEWEST` effective clusters.
+    """Return True if most comparisons have at least `FEWEST` effective clusters of documents.
 
     Parameters
     ----------

@@ -274,7 +274,7 @@ class Estimator(ABC):
         return {r.option: r.value for r in rules if r.option and r.value is not None}
 
     def _note_parameters(self) -> None:
-        """Record the values of the parameters when a chain starts."""
+        """Record the parameters' values at the start of a chain, to detect later changes."""
         self._chain_parameters = self._spelled_parameters()
 
     def _spelled_parameters(self) -> dict[str, str]:

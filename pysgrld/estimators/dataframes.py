@@ -52,7 +52,7 @@ class KeptTopics(NamedTuple):
 
     @property
     def sense(self) -> dict[str, str]:
-        """Meaning of intervals that are computed from the samples, as returned by `sense_of`."""
+        """Kind of the intervals, and for which texts they hold, as returned by `sense_of`."""
         return sense_of(self.is_posterior, self.population)
 
 
@@ -90,7 +90,7 @@ class Framed(Estimator):
         """Return the topic proportions of documents, (n, K)."""
 
     def _words(self, vocabulary: Any) -> tuple[str, ...]:
-        """Return the given names of columns, else the model's words, else word1, word2, ..."""
+        """Return the words of columns: the given words, else the model's, else word1, word2, ..."""
         self._check_fitted()
         v = self.n_features_in_
         names = getattr(self, "feature_names_in_", None)
@@ -504,7 +504,7 @@ def wanted_order(order: str | None) -> WordOrder | None:
 
 
 def check_population(population: str) -> None:
-    """Raise an error if a name is not the name of a population.
+    """Raise an error unless ``population`` is one of the names in `POPULATIONS`.
 
     Parameters
     ----------

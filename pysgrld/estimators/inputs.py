@@ -309,7 +309,7 @@ def _refuse_masked(x: Any) -> None:
 
 
 def _missing_text(x: Any) -> str | None:
-    """Return a message if X has texts and other values, or lists of tokens and other values."""
+    """Return a message if some but not all documents in X are texts, or lists of tokens."""
     if getattr(x, "ndim", 1) != 1 or not hasattr(x, "__iter__"):
         return None
     documents = list(x)

@@ -80,7 +80,7 @@ class MatrixRecord(NamedTuple):
     place: str = "this model"
 
     def is_copied(self, name: str) -> bool:
-        """Return False: arrays of a chain in memory are read directly, not copied.
+        """Return False: the arrays of a chain in memory are not copied when they are read.
 
         Parameters
         ----------
@@ -269,7 +269,7 @@ class KeptModel(Framed):
         return min(AUTO_SAMPLES, AUTO_BYTES // (4 * words * sum(options.widths[:1])))
 
     def _kept_topics(self, layer: int, population: str = ALIKE) -> KeptTopics:
-        """Return the topics of all stored samples, widened if intervals are for other texts."""
+        """Return the topics of stored samples, widened if intervals are to hold for other texts."""
         layer_index, fitted = self._at(layer), self._fitted()
         widens = population == ALIKE and fitted.population is not None
         rows = (
@@ -439,7 +439,7 @@ class KeptModel(Framed):
     def _write(
         self, path: str | Path, vocabulary: Sequence[str] | None, corpus: Corpus | None
     ) -> None:
-        """Write a run directory as `save` does; ``corpus``, unless None, is the training data."""
+        """Write a run directory as `save` does; ``corpus`` has the training documents, if known."""
         from pysgrld.train.plan import training_config
 
         words, record, model = self._words(vocabulary), self._record, find_model(self.model)

@@ -125,7 +125,7 @@ class TopicTables(KeptModel):
             self._score_error = None if math.isnan(error) else error
 
     def _deviation(self, documents: Documents, ids: Int64s, of: int) -> list[float]:
-        """Estimate each topic share's standard deviation between corpora from sampled documents."""
+        """Estimate each topic share's standard deviation between corpora, from some documents."""
         shares = self._fitted().proportions(self._draw, documents, ids, 0)
         lengths = documents.lengths.astype(np.float64)
         total, squares = float(lengths.sum()), float((lengths**2).sum())
@@ -524,7 +524,7 @@ def _index_of(X: Any) -> Any:
 
 
 def _ordered(times: list[Any], module: Any) -> tuple[Column, list[Any]]:
-    """Return a `Column` for times, and the times converted to ISO dates or numbers.
+    """Convert times to ISO dates or numbers; return their `Column` and the converted times.
 
     Missing times are None.
 

@@ -89,7 +89,7 @@ def convergence(draws: Doubles) -> Convergence:
 
 
 def bulk_sizes(draws: Doubles) -> Doubles:
-    """Return effective sample sizes for the bulk of the distribution, as in `convergence`.
+    """Return bulk effective sample sizes, which are equal to those from `convergence`.
 
     Parameters
     ----------

@@ -175,7 +175,7 @@ class Matched(NamedTuple):
 
     @property
     def found(self) -> Int64s:
-        """For each topic of the first chain, number of chains that have the topic, (K,), at least 1."""
+        """Number of chains that have each topic of the first chain, (K,), at least 1."""
         number: Int64s = self.has.sum(axis=0)
         return number
 

@@ -28,7 +28,7 @@ FEWEST = 20
 
 
 class OwnWords(NamedTuple):
-    """Perplexity of predictions from topics and observed words together, and the topics' weight.
+    """Perplexity of predictions from topics and observed words, and the weight of the topics.
 
     Attributes
     ----------

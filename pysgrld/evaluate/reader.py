@@ -168,7 +168,7 @@ class Reader(ABC):
 
     @abstractmethod
     def predict(self, key: Key, parts: Draw, scored: HeldOutCounts, how: VisitPurpose) -> Doubles:
-        """Return the probability of each held-out word of each document, (nnz,)."""
+        """Return the probability of each held-out word of each document given topics, (nnz,)."""
 
     @abstractmethod
     def theta(self, key: Key, parts: Draw, how: VisitPurpose, layer: int) -> Doubles:
@@ -189,7 +189,7 @@ class Reader(ABC):
 
     @abstractmethod
     def token_topics(self, key: Key, parts: Draw, layer: int) -> Int32s:
-        """Continue the documents' chains, and return the topic of each token in a layer, (N,).
+        """Continue the documents' chains, and return each token's topic in a layer, (N,).
 
         Tokens are in the order of the entries of the documents.
 

@@ -154,7 +154,7 @@ class Estimate(float):
 
     @classmethod
     def mean(cls, value: float, values: Doubles) -> Self:
-        """Create an estimate with a value that is a constant plus the mean of ``values``.
+        """Create an estimate from a value, which is the mean of ``values`` plus a constant.
 
         ``values`` has a number for each document.
         """
@@ -162,7 +162,7 @@ class Estimate(float):
 
     @classmethod
     def perplexity(cls, value: float, logs: Doubles, tokens: Doubles) -> Self:
-        """Return a perplexity as an estimate, exp(-sum of logs / sum of tokens).
+        """Create the estimate of a perplexity, exp(-sum of log probabilities / number of tokens).
 
         Parameters
         ----------
@@ -180,7 +180,7 @@ class Estimate(float):
 
     @classmethod
     def combine(cls, figures: Sequence[Estimate]) -> Estimate:
-        """Average scores of the same documents; perplexities have a geometric mean."""
+        """Return the mean of scores of the same documents; the geometric mean of perplexities."""
         ratios = [figure.ratio for figure in figures if figure.ratio is not None]
         if len(ratios) == len(figures):
             logs = np.mean([logs for logs, _ in ratios], axis=0)

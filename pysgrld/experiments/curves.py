@@ -88,7 +88,7 @@ class Length(NamedTuple):
 
 
 class CurveTask(NamedTuple):
-    """Training run with one seed, as picklable values for another process."""
+    """Arguments of a training run with one seed, which can be pickled for another process."""
 
     name: str
     options: Resolved
@@ -213,7 +213,7 @@ def lines(
     tasks: Sequence[CurveTask],
     head: Sequence[str] = HEAD,
 ) -> list[tuple[Any, ...]]:
-    """Return a table line for each finished row, averaged over the seeds that did not diverge."""
+    """Return a line of results for each kind of run, averaged over seeds that did not diverge."""
     sizes = {t.name: t.options.minibatch for t in tasks}
     table: list[tuple[Any, ...]] = []
     for row in rows:
@@ -386,7 +386,7 @@ def draw(
     title: str,
     by_documents: bool,
 ) -> Path:
-    """Draw perplexity over training time or documents; runs with equal panel titles share a panel."""
+    """Draw perplexity over training time or documents; there is a panel for each panel title."""
     from matplotlib.lines import Line2D
     from matplotlib.ticker import StrMethodFormatter
 

@@ -289,7 +289,7 @@ HEAD = (
 def rows(
     names: list[str], curves: list[Curve], column: PaperColumn = NEWS
 ) -> list[tuple[Any, ...]]:
-    """Return a table line for each finished row, averaged over the seeds that did not diverge."""
+    """Return a line of results for each kind of run, averaged over seeds that did not diverge."""
     lines: list[tuple[Any, ...]] = []
     for name in names:
         row_curves = [c for c in curves if c.name == name]
@@ -319,7 +319,7 @@ def rows(
 
 
 def score(point: CurvePoint) -> float:
-    """Return the perplexity of a run at one time, rate-weighted if this is known.
+    """Return the perplexity of a run at one time; if known, the rate-weighted perplexity.
 
     The rate-weighted perplexity of deep LDA weights each sample by its total Poisson rate.
     """
@@ -442,7 +442,7 @@ RATES_HEAD = (
 
 
 class RatesTask(NamedTuple):
-    """Task of recording TLASGR's step sizes, as picklable values for another process."""
+    """Arguments for recording TLASGR's step sizes, which can be pickled for another process."""
 
     options: Resolved
     data: SplitCorpus
@@ -531,7 +531,7 @@ def describe_rates(last: Doubles) -> list[str]:
 
 
 def draw_rates(path: Path, recorded: Doubles, corpus: str) -> Path:
-    """Draw each layer's mean step size over iterations, with the mean taken in two ways."""
+    """Draw each layer's mean step size over iterations, for two definitions of the mean."""
     figure = new_figure(10.4, 4.6)
     panels = figure.subplots(1, 2, sharey=True)
     steps = recorded[:, 1:].reshape(len(recorded), 2, -1)

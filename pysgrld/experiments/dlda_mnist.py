@@ -59,7 +59,7 @@ class Images(NamedTuple):
 
 
 class DictionaryTask(NamedTuple):
-    """Task of training with one sampler, as picklable values for another process."""
+    """Arguments for training with one sampler, which can be pickled for another process."""
 
     options: Resolved
     images: Documents

@@ -79,7 +79,7 @@ class ExperimentListener(Protocol):
         """Show a line of text."""
 
     def counting(self, label: str, total: int) -> AbstractContextManager[Callable[[int], None]]:
-        """Return a context manager that yields a function to report finished units."""
+        """Return a context manager that yields a function, which reports how much is finished."""
 
 
 def make_folder(path: Path, *, force: bool) -> None:

@@ -58,7 +58,7 @@ def sgrld_nips(setting: ExperimentSetting, listener: ExperimentListener, corpus:
 
 
 def describe_best_rows(scores: dict[str, float]) -> list[str]:
-    """Return a sentence that orders the algorithms by the perplexity of their best rows."""
+    """Return a sentence that orders the algorithms by the perplexity of their best settings."""
     best: dict[str, tuple[float, str]] = {}
     for name, value in scores.items():
         algo = name.partition("-")[0]
@@ -115,7 +115,7 @@ def sgrld_wikipedia(
 
 
 def say_orders(scores: dict[str, float]) -> list[str]:
-    """Return sentences that order runs by score, with the paper's settings and with defaults."""
+    """Return sentences with runs in ascending order of score: published settings, then defaults."""
     text = []
     paper = ("sgrld-2013", "hsvg-2012", "ovb-2010")
     if all(name in scores for name in paper):

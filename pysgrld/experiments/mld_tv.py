@@ -210,7 +210,7 @@ def by_kind(curve: Doubles) -> Doubles:
 
 
 def nearest(curves: dict[tuple[str, float], Doubles], algo: str, i: int = 0) -> list[float]:
-    """Return a sampler's step sizes, sorted by the last value of their curves for group `i`."""
+    """Return a sampler's step sizes, sorted by their final distance in group `i` of categories."""
     of_sampler = [h for a, h in curves if a == algo]
     return sorted(of_sampler, key=lambda h: curves[algo, h][-1, i])
 

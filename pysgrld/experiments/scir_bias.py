@@ -170,7 +170,7 @@ def binned_bias(a: float, h: float, estimates: Doubles, weights: Doubles, width:
 def chain_bias(
     task: BiasTask, algo: str, by_minibatch: bool, share: Callable[[float], None]
 ) -> tuple[float, float]:
-    """Return the relative bias of a kernel's mean, and the standard error of this bias."""
+    """Return the relative bias of the mean of a sampler's chains, and the bias's standard error."""
     chains = QUICK_CHAINS if task.quick else CHAINS
     start = np.full(CATEGORIES, task.shape)
     prior = np.full(CATEGORIES, task.shape * (PRIOR if by_minibatch else 1.0))

@@ -97,7 +97,7 @@ class ReleasedMixture(Mixture):
 
 
 class MixtureTask(NamedTuple):
-    """Run with one seed, as picklable values for another process."""
+    """Arguments of a run with one seed, which can be pickled for another process."""
 
     name: str
     row: Row
@@ -196,7 +196,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) 
 
 
 def lines(names: Sequence[str], outcomes: Sequence[RunScores]) -> list[tuple[Any, ...]]:
-    """Return a table line for each row, with final values averaged over seeds."""
+    """Return a line of results for each kind of run, with final values averaged over seeds."""
     table: list[tuple[Any, ...]] = []
     for name in names:
         of_row = [f for f in outcomes if f.name == name and f.looks and not f.fault]

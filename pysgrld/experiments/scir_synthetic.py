@@ -153,7 +153,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
 
 
 def category_counts(target: str, seed: int) -> Int64s:
-    """Return the number of observations by category, (D,); the dense target's are random."""
+    """Return the number of observations by category, (D,), at random for the dense target."""
     if target == "sparse":
         return np.array(SPARSE)
     return np.bincount(np.random.default_rng(seed).integers(0, D, OBSERVATIONS), minlength=D)
@@ -320,7 +320,7 @@ def sentences(rows: list[tuple[Any, ...]], boxes: dict[str, Doubles], *, quick: 
 def draw(
     path: Path, rows: list[tuple[Any, ...]], boxes: dict[str, Doubles], *, quick: bool
 ) -> Path:
-    """Draw the density of a component without counts, and distances over the minibatch size."""
+    """Draw box plots of a component without counts, and distances over the minibatch size."""
     colours = {"exact": "black"} | dict(zip(METHODS, COLOURS[2::-1], strict=True))
     labels = {"exact": "exact draws"} | {name: m.label for name, m in METHODS.items()}
     figure = new_figure(13, 4.9)

@@ -87,7 +87,7 @@ class BlockFitted(Fitted):
         return population_draws(self.record.arrays, options.seed, options.chain)
 
     def widen_sample(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Move a stored sample from the mean, so that samples vary as topics do between corpora."""
+        """Widen a stored sample, so that samples vary as much as topics of different corpora."""
         if self.population is None:
             return sample
         name = self.blocks[0].name
@@ -225,11 +225,11 @@ class BlockFitted(Fitted):
 
     @property
     def rate(self) -> float:
-        """Mean-reversion rate of an average topic, per unit of step size."""
+        """Rate at which an average topic reverts to its mean, for a step size of 1."""
         return float(self.blocks[0].settings.average_rate(self.blocks[0], self.record.tokens))
 
     def contraction(self, shares: Doubles) -> tuple[float, ...]:
-        """Return each topic's move in a step, as a fraction of the way to its conditional mean.
+        """Return the fraction of the way to its conditional mean that each topic moves in a step.
 
         The tuple is empty if the sampler makes no Langevin steps.
 

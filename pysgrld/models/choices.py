@@ -48,7 +48,7 @@ class HoldOutOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class SourceOptions:
-    """Options of corpus, chain and budget that are read before defaults are resolved."""
+    """Options of corpus, chain and length of training, which are needed to resolve defaults."""
 
     corpus_size: int | None = None
     shuffle_buffer: int | None = None

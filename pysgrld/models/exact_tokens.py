@@ -223,7 +223,7 @@ class ExactTokens(ExactChain):
         return twin
 
     def arrays(self) -> dict[str, Array]:
-        """Return all token topics, in the smallest integer type, and parameter blocks' states."""
+        """Return the state: topics of tokens in the smallest integer type, and some blocks."""
         assert self._tokens.z is not None
         arrays = super().arrays()
         left_out = f"{self.topics.name}." if self.follow else "z"

@@ -171,7 +171,7 @@ class Fitted(ABC):
 
     @cached_property
     def exact(self) -> ExactPlan | None:
-        """Settings of the Gibbs refinement that drew the samples; None without a refinement."""
+        """Plan of the Gibbs refinement that drew the samples; None if training drew them."""
         try:
             plan = read_refinement_plan(self.record.arrays)
         except CheckpointError:
@@ -187,7 +187,7 @@ class Fitted(ABC):
         return None
 
     def widen_sample(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Transform a stored sample by `population`; return it unchanged if that is None."""
+        """Widen a stored sample by `population`; return it unchanged if `population` is None."""
         del step
         return sample
 
@@ -359,7 +359,7 @@ class Fitted(ABC):
         return None
 
     def word_prior(self) -> float:
-        """Return the Dirichlet parameter eta of topics over words; if eta is learned, its mean."""
+        """Return the Dirichlet parameter eta of topics over words, or its mean if it is learned."""
         learned = self.learned_priors()
         if ETA_BLOCK in learned:
             return float(learned[ETA_BLOCK][0])
@@ -474,11 +474,11 @@ class Fitted(ABC):
 
     @property
     def rate(self) -> float:
-        """Mean-reversion rate of an average topic, for a step size of 1."""
+        """Rate at which an average topic reverts to its mean, for a step size of 1."""
         return 1.0
 
     def step_size(self, step: int) -> float:
-        """Return the step size of the sampling iteration after ``step``."""
+        """Return the step size of the iteration after ``step`` iterations."""
         options = self.record.options
         return Schedule(*options.step_size)(max(0, step - options.warm_up))
 
@@ -499,7 +499,7 @@ class Fitted(ABC):
         return noise_inflation(h, record.documents, record.options.minibatch)
 
     def contraction(self, shares: Doubles) -> tuple[float, ...]:
-        """Return each topic's move in a step, as a fraction of the way to its conditional mean.
+        """Return the fraction of the way to its conditional mean that each topic moves in a step.
 
         Steps are stable if the fraction is below 2. The tuple is empty for other samplers.
 

@@ -32,7 +32,7 @@ Preset = Mapping[str, Any]
 
 
 class Extent(NamedTuple):
-    """Facts on which the memory of a run depends, other than the totals of the corpus.
+    """Facts on which the memory of a run depends: sizes of documents, threads and processes.
 
     Attributes
     ----------

@@ -193,7 +193,7 @@ def write_about(
 
 
 class _Automatic:
-    """Writer of the columns that the user did not name; it logs one message about all of them.
+    """Writer of columns that the user did not request; one log message lists all of them.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _reading(source: ColumnSource) -> ColumnReading:
-    """Return the declared or detected kind of a column, and the parser of its values."""
+    """Return the declared or detected kind of a column, and a function that parses its values."""
     if source.kind == "string":
         return ColumnReading("string", integer, is_strict=True, notes=[])
     pieces = ((*p.distinct(), p.tags) for p in source.values.pieces(source.rows()))

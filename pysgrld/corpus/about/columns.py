@@ -212,7 +212,7 @@ class DetailsCollector:
         return sum(1 for role, _ in self.columns if role == COLUMN) >= MOST
 
     def rare(self) -> list[str]:
-        """If the maximum number of columns is reached, return the columns that few documents have.
+        """Return the columns that few documents have, if the number of columns is at its maximum.
 
         Columns that the user named are never returned. If field names differ between documents,
         they are data, not names, and each of the columns would be as long as the corpus.
@@ -276,7 +276,10 @@ class DetailsCollector:
         self.documents += size
 
     def spelled(self) -> dict[tuple[str, str], tuple[SpelledColumn, str | None]]:
-        """Map the role and name of each column to its values and its kind (None if unknown)."""
+        """Return each column's values and kind (None if unknown), by the column's role and name.
+
+        The role tells if a column has ids, titles, or other values.
+        """
         absent = {*self.left_out, *self.rare()}
         return {
             (role, name): (
@@ -292,7 +295,7 @@ class DetailsCollector:
         return self.names.spelled(self.names.tags.size)
 
     def flush(self) -> dict[str, Any]:
-        """Force all data to disk, and return a record with which a new collector can continue."""
+        """Force all data to disk; return a record from which a new collector can continue."""
         for file in self.origin.values():
             file.flush()
         return {

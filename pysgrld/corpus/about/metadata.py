@@ -317,7 +317,7 @@ class _Named(NamedTuple):
     is_named: bool
 
     def forms(self) -> list[list[str]]:
-        """Return four spellings of each document's name; the first that matches a row is used.
+        """Return four spellings of each document's name; the first spelling that matches is used.
 
         The lists have the ids, then file names without the suffix, without the folder, and without
         suffix and folder. A document that is not a file has its id in all lists.

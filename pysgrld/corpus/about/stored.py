@@ -220,7 +220,7 @@ class About:
         return self._vector("origin-piece.npy", "<i4").gather(rows).astype(np.int64)
 
     def wholes(self, rows: npt.ArrayLike) -> Int64s | None:
-        """Number documents such that all pieces of a long document have the same number.
+        """Assign a number to each document; all pieces of a long document have the same number.
 
         Return None if the corpus has no document that was cut into pieces.
         """
@@ -362,7 +362,7 @@ class About:
 
     @contextlib.contextmanager
     def _believed(self, name: str) -> Iterator[None]:
-        """Context manager that converts errors in reading to a `CorpusError` (changed archive)."""
+        """Context manager that raises a `CorpusError` about a changed archive if reading fails."""
         try:
             yield
         except (ValueError, EOFError, KeyError, TypeError, FileNotFoundError):

@@ -74,7 +74,7 @@ def keys(numbers: Int64s) -> npt.NDArray[np.uint64]:
 
 
 class _UnderWay(NamedTuple):
-    """Frame (block of texts) that a thread is compressing.
+    """Block of texts (a frame) that is being compressed on another thread.
 
     Attributes
     ----------
@@ -185,7 +185,7 @@ class TextWriter:
                 self.limit = limit
 
     def add_stored(self, texts: StoredTexts, before: int) -> None:
-        """Add all texts of a stored corpus; its first document has the row number ``before``.
+        """Add all texts of a stored corpus, whose first document becomes row number ``before``.
 
         Raises
         ------
@@ -235,7 +235,7 @@ class TextWriter:
         }
 
     def noted(self) -> None:
-        """Remove old files, after the caller has recorded the state that `flush` returned."""
+        """Delete outdated text files, after the caller has recorded the result of `flush`."""
         for path in self.folder.glob("text-*"):
             if not path.name.startswith(f"text-{self.halved}-"):
                 path.unlink()
@@ -250,7 +250,7 @@ class TextWriter:
         return not self._waiting and self.frames == 0
 
     def finish(self, path: Path, stays: npt.NDArray[np.bool_] | None = None) -> int:
-        """Write the texts of the selected documents to an archive, and force the archive to disk.
+        """Write the texts of all or some documents to an archive, and force the archive to disk.
 
         Parameters
         ----------

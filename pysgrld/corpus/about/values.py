@@ -211,7 +211,7 @@ class ColumnReading(NamedTuple):
 
 
 class _Tally(Tally):  # type: ignore[misc]
-    """Counts of a column's values by the notations (of numbers or dates) that they fit."""
+    """Counts of the values of a column that fit each notation of numbers or dates."""
 
     def __init__(self, rules: ValueRules, levels: int) -> None:
         simple = [-1, _WHOLE | sum(_NUMBERS), _PLAIN | _THOUSANDS, _ISO, 0]
@@ -233,7 +233,7 @@ class _Tally(Tally):  # type: ignore[misc]
         return _quoted(others)
 
     def example(self, bit: int, without: int) -> str:
-        """Return a value that fits notation ``bit`` but not ``without``; "" if none does."""
+        """Return a value that fits notation ``bit`` but not notation ``without``, if any, or ""."""
         for bits, examples in self.examples.items():
             if bits & bit and not bits & without:
                 return str(next(iter(examples)).decode(errors="replace")[:40])

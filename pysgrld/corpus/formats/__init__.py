@@ -133,7 +133,7 @@ def _is_records(head: bytes, name: str) -> bool:
 
 
 def _is_xml(head: bytes, name: str) -> bool:
-    """Return False if a file begins with a byte order mark of UTF-16 but is not XML, else True."""
+    """Return True unless a file begins with a byte order mark of UTF-16 and is not XML."""
     if not head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return True
     return bool(_XML.match(head[:4096].decode("utf-16", "ignore").encode()))

@@ -73,7 +73,7 @@ ReaderOf = Callable[[str, int], Callable[[Element], dict[str, Any]] | None]
 
 
 def by_name(tags: Mapping[str, Callable[[Element], dict[str, Any]]]) -> ReaderOf:
-    """Return a function that looks up the reader of an element by the element's name."""
+    """Return a function that returns the reader of an element, given the element's name."""
     return lambda name, depth: tags.get(name)
 
 

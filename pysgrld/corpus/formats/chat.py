@@ -27,7 +27,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def _messages(context: Context, source: Lines) -> Iterator[Numbered]:
-    """Yield the number and the fields of each message of a chat, except notices of WhatsApp."""
+    """Yield the number and fields of each message of a chat; skip WhatsApp's automatic notices."""
     number, message = 0, dict[str, str]()
     for _, line in lines_of(context, source):
         match = _MESSAGE.match(line)

@@ -99,7 +99,7 @@ def find_words(
 def words_of_counts(
     source: Lines, context: Context, words: int, documents: int, line: int | None = None
 ) -> tuple[tuple[str, ...] | None, str, tuple[str, ...] | None]:
-    """Return the words of a count matrix, the origin of the words, and the ids of the documents.
+    """Return the words of a count matrix, the name of their source, and the documents' ids.
 
     A single-cell matrix has genes as words and barcodes as ids, in separate files. For any other
     matrix the ids are None, and `find_words` finds the words.
@@ -230,7 +230,7 @@ def canonical(
     first: int = 1,
     add_up: bool = False,
 ) -> tuple[Int64s, Int32s, Int32s]:
-    """Sort the entries of each document by word; add up or refuse entries of the same word.
+    """Sort each document's entries by word; add up repeated words, or raise an error for them.
 
     Parameters
     ----------
@@ -403,7 +403,7 @@ class Grouping:
         return CorpusError(message, self.label, None if line is None else line + position)
 
     def _take(self, n: int) -> Iterator[tuple[Documents, Int64s]]:
-        """Remove the first n held entries, which are whole documents, and yield them as a block."""
+        """Yield the first n collected entries as a block of whole documents, and then drop them."""
         rows, words, counts, line = self.held
         positions = np.flatnonzero(counts[:n])
         if len(positions):

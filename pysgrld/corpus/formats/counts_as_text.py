@@ -229,7 +229,7 @@ class _Header(NamedTuple):
 def _header_of(
     fields: list[bytes], lines: tuple[int, int, int], first: int, label: str, form: str
 ) -> _Header:
-    """Parse and check the three numbers of a header.
+    """Parse and check the three numbers of a header: documents, words and entries.
 
     Parameters
     ----------

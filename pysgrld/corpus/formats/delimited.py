@@ -211,7 +211,7 @@ class _RecordLines:
 def _records(
     lines: _RecordLines, delimiter: str, *, quoted: bool
 ) -> Iterator[tuple[list[str] | BadDocument, int]]:
-    """Yield each record of a table, or the error in it, with the line number of its start."""
+    """Yield each record of a table, or its error, with the number of the record's first line."""
     parser = csv.reader(
         lines,
         delimiter=delimiter,
@@ -274,7 +274,7 @@ def _records(
 
 
 def _cells(lines: _RecordLines, delimiter: str) -> list[str] | None:
-    """Split the first line of a record into cells; return None unless their number is right."""
+    """Split the first line of a record into cells; return None if their number is wrong."""
     cells = lines.record[0].rstrip("\r\n").split(delimiter)
     if len(cells) != lines.fields:
         return None
@@ -381,7 +381,7 @@ def _header(
     *,
     quoted: bool,
 ) -> tuple[str, list[str]]:
-    """Detect the delimiter of a table by its header; return it with the header's field names.
+    """Detect the delimiter of a table by its header; return the delimiter and the field names.
 
     The first delimiter is chosen with which the header has the text fields, or else the delimiter
     with which the header has the most fields.

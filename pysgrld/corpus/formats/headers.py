@@ -23,7 +23,7 @@ _SEPARATOR = re.compile(rb"\xef?\xbb?\xbf?\"?sep=(.)\"?\r?\n", re.I)
 
 
 class Above(NamedTuple):
-    """Lines above the header of a table, and the separator that the first line may name.
+    """Number of lines above a table's header, and the separator if the first line names it.
 
     Attributes
     ----------

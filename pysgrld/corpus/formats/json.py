@@ -183,7 +183,7 @@ def _check_is_document(value: Any, label: str) -> None:
 
 
 def _shape(column: Any) -> Any:
-    """Return the keys or the length of a possible column; None unless it has two or more values."""
+    """Return an object's keys or a list's length, if it has two or more values, else None."""
     if isinstance(column, dict):
         return tuple(column) if len(column) > 1 else None
     return len(column) if isinstance(column, list) and len(column) > 1 else None
@@ -235,7 +235,7 @@ def _joined_list(value: Any) -> Any:
 
 
 def _of_list(value: list[Any] | dict[str, Any]) -> str | None:
-    """Join a list of tokens or pages, or words with their positions or counts, to a text.
+    """Convert a list of tokens or pages, or words with counts or positions, to a text.
 
     Return None for any other value.
     """

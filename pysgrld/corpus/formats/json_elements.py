@@ -40,7 +40,7 @@ _LIST_IN_LINE = re.compile(
 
 
 def contents_of(head: bytes, fields: Sequence[str]) -> str:
-    """Detect the layout of a JSON file; return `LINES`, `WITHIN` (a list in an object) or `OBJECT`.
+    """Return the layout of a JSON file: `LINES`, `WITHIN` (a list in an object) or `OBJECT`.
 
     Parameters
     ----------

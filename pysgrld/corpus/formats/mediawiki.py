@@ -375,7 +375,7 @@ def stripper(named: dict[int, str]) -> Stripper:
 
 
 def _forms(names: Iterable[str]) -> list[str]:
-    """Return spellings of namespace names with ASCII letters in lower case, for `Stripper`."""
+    """Return spellings of namespace names that `Stripper` compares, with ASCII in lower case."""
     spaced = [name.replace("_", " ") for name in names if name]
     forms = {form for n in spaced for form in (n, n.lower(), n[0].lower() + n[1:])}
     return sorted({"".join(c.lower() if c.isascii() else c for c in form) for form in forms})

@@ -249,7 +249,7 @@ def _coordinates(
 
 
 def _checked(rows: Int64s, columns: Int64s, values: Array, documents: int, words: int) -> Entries:
-    """Convert rows, columns and counts to entries; raise an error for an invalid value."""
+    """Check the rows, columns and counts of a matrix, and convert them to entries."""
     for name, ids, size in (("document", rows, documents), ("word", columns, words)):
         if len(ids) and (ids.min() < 0 or ids.max() >= size):
             i = int(np.argmax((ids < 0) | (ids >= size)))

@@ -1,4 +1,4 @@
-"""Readers for Parquet and Arrow files, by the optional library PyArrow; each row is a document."""
+"""Readers for Parquet and Arrow files, which use the library PyArrow; each row is a document."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ def _told_of_damage(source: Lines, kind: str) -> Iterator[None]:
 def _columns(
     schema: Any, batches: Iterable[Any], source: Lines, context: Context
 ) -> tuple[Context, list[str]]:
-    """Choose the fields for text, id and title; return a new context, and the columns to read."""
+    """Choose text, id and title fields; return a context that names them, and columns to read."""
     rows = (row for batch in islice(batches, 1) for row in _rows_of_text(batch))
     names = [*schema.names, *_nested_names(schema)]
     context = chosen(context, source.label, names, rows)
@@ -281,7 +281,7 @@ def _rows_of_text(batch: Any) -> list[dict[str, Any]]:
 
 
 def is_text(kind: Any) -> bool:
-    """Return True if an Arrow type is a type of texts."""
+    """Return True if the values of an Arrow type are texts."""
     import pyarrow.types as types
 
     tests = (types.is_string, types.is_large_string, types.is_string_view)

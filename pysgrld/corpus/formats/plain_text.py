@@ -70,7 +70,7 @@ def all_of(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
 
 
 def read_file(source: Lines, context: Context, extract: Extract) -> Iterator[Texts]:
-    """Yield a file as one document; an invalid file gives an empty document or no document."""
+    """Yield a file as one document. An invalid file is skipped or becomes an empty document."""
     reader = FieldReader(context.wanted)
     try:
         text = _document(source, context, extract, reader)
@@ -163,7 +163,7 @@ def read_folder(
 def _document(
     source: Lines, context: Context, extract: Extract, reader: FieldReader, label: str = ""
 ) -> bytes:
-    """Return the text of a file that is one document, and add its other fields to ``reader``.
+    """Return the text of a one-document file, and add the document's other fields to ``reader``.
 
     Neither the file nor the text may be longer than a line may be (``max-line``).
 

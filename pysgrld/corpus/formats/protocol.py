@@ -163,7 +163,7 @@ class Noticed:
     text_fields: dict[str, str] = field(default_factory=dict)
 
     def add_contents(self, files: Mapping[str, str]) -> None:
-        """Add the files of an input, and note files that are equal to files of earlier inputs.
+        """Add the files of an input; note files whose content equals a file of an earlier input.
 
         Parameters
         ----------

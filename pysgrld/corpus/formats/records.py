@@ -496,7 +496,7 @@ def _library(module: str, kind: str, package: str, label: str) -> Any:
 def _texts(
     chunks: Iterator[tuple[int, _Records]], source: Lines, context: Context, noun: str
 ) -> Iterator[Texts]:
-    """Convert references to documents; each chunk has its size in bytes and its references.
+    """Convert references to documents, given the size in bytes and the references of each chunk.
 
     The references in the first `LOOKED_AT` bytes determine the fields.
     """

@@ -84,7 +84,7 @@ class Export:
             ) from None
 
     def remarks(self) -> Iterator[Message]:
-        """Yield a message to the user about the number of notices of Slack that were left out."""
+        """Yield a message with the number of Slack's automatic notices that were skipped."""
         if self.notices:
             n_notices = plural(self.notices, "automatic notice")
             yield Message(f"{self._folder}: skipped {n_notices} from Slack, such as 'X has joined'")

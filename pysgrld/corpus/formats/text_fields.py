@@ -61,7 +61,7 @@ def chosen(
     records: Iterable[Mapping[str, Any]],
     title: str = "title",
 ) -> Context:
-    """Choose the text, id and title fields of a file; return a new context with these fields.
+    """Choose the text, id and title fields of a file; return a context that names these fields.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def _usual_within(names: Sequence[str]) -> str | None:
 def with_nested_names(
     names: Sequence[str], records: Sequence[Mapping[str, Any]]
 ) -> tuple[list[str], list[dict[str, Any]]]:
-    """Add nested fields to names and records, unless a top-level field can be the text."""
+    """Add nested fields to field names and records, unless a top-level field can be the text."""
     if usual(names, NAMES) or long_text(names, records):
         return [*names], [dict(record) for record in records]
     flat = [{**record, **_flattened(record)} for record in records]
@@ -193,13 +193,13 @@ def _are_counts(
 
 
 def _is_key(name: str | None, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Return True if a field has a different, non-empty value in each record."""
+    """Return True if all records have different, non-empty values of a field."""
     values = {str(row.get(name) or "").strip() for row in rows} if name else set()
     return len(values) == len(rows) > 0 and "" not in values
 
 
 def _numbers(name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Return True if all present values of a field are numbers, so that it is no text field."""
+    """Return True if a field's values are all numbers or missing, and at least one is present."""
     values = [value for row in rows if (value := row.get(name)) not in (None, "")]
     return bool(values) and all(
         isinstance(value, int | float) or (isinstance(value, str) and _NUMBER.fullmatch(value))

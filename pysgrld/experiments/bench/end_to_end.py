@@ -33,7 +33,7 @@ def bundled_corpus() -> Path | None:
 def timings(
     quick: bool, source: Path | None, scratch: Path, most: int | None = None
 ) -> Iterator[Timing]:
-    """Yield timings of reading (CPU time) and, if ``source`` is given, of training (wall time).
+    """Yield benchmarks of reading (CPU time) and, if ``source`` is given, of training (wall time).
 
     Training runs with different numbers of threads, from one to ``most``; by default, ``most`` is
     the number that this process may use.

@@ -25,7 +25,7 @@ from pysgrld.types import UNIT, Block, Documents, Floats, Key, Minibatch
 
 
 def timings(quick: bool) -> Iterator[Timing]:
-    """Yield timings of the kernels for documents, topics, unit vectors and random numbers."""
+    """Yield benchmarks of the kernels for documents, topics, unit vectors and random numbers."""
     few = 100 if quick else 500
     # Kernels that sample documents given topics.
     unit = "ns/token-sweep"
@@ -216,7 +216,7 @@ def _minibatch(k: int, length: int, documents: int, v: int = 8000) -> tuple[Floa
 
 
 def _steps(algo: str | None, h: float, k: int, v: int, touched: int, repeats: int) -> list[float]:
-    """Time updates of the topics of all words; without a sampler, the updates have no noise."""
+    """Time updates of all words' topics, by a sampler or, if none is given, without noise."""
     counts = _counts(k, v, touched)
     block = Block("phi", "simplex", (v, k), 0.05, 0, float(counts.counts.sum() / UNIT))
     # One transition over an infinite time gives a state that a long chain with these counts would
@@ -258,7 +258,7 @@ def _walks(algo: str, k: int, words: int, slices: int, touched: int, repeats: in
 
 
 def _counts(k: int, v: int, touched: int, seed: int = 0) -> Counts:
-    """Draw counts of ``touched`` random words; one count in ten is not zero, as in real topics."""
+    """Generate topic counts of ``touched`` random words; a tenth are nonzero, as in real topics."""
     rng = np.random.default_rng(seed)
     counts = np.zeros((touched, padded_width(k)), np.int64)
     values = (rng.random((touched, k)) < 0.1) * rng.gamma(0.5, 40.0, (touched, k))

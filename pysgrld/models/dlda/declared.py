@@ -192,7 +192,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
     def chain(
         self, options: DeepLDAOptions, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn
     ) -> Chain:
-        """Start the Markov chain of all layers' topics and the top layer's shape parameters."""
+        """Start a Markov chain over all layers' topics and the top layer's shape parameters."""
         from pysgrld.chain.blocks import BlockChain
         from pysgrld.models.dlda.documents import blocks, documents
 

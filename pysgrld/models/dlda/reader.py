@@ -234,7 +234,7 @@ class DeepReader(Reader):
         )
 
     def metrics(self, scored: HeldOutCounts) -> dict[str, float]:
-        """Return the perplexity in which posterior samples are weighted by their total rates.
+        """Return the rate-weighted perplexity; each sample is weighted by its total Poisson rate.
 
         Cong et al. (2017), section 5. The dictionary is empty before the first sample.
         """

@@ -153,7 +153,7 @@ class MixtureModel(Model["MixtureOptions"]):
     def resolve(
         self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Set defaults of prior and step sizes; switch off options that mixtures do not have."""
+        """Set defaults of the prior and the step sizes; reset options that mixtures do not use."""
         eta = value["eta"] if "eta" in user_set else ETA
         value["eta"] = lowest_eta(eta)
         value |= {

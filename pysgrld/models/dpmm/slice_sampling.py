@@ -392,7 +392,7 @@ class Mixture:
         self.z = np.argsort(component).astype(np.int32)[self.z]
 
     def _allocate(self, documents: Documents, ids: Int64s, positions: Int64s, chunks: int) -> None:
-        """Draw slice variables and any new components they require, and allocate documents.
+        """Draw slice variables, add components if slices require more, and allocate documents.
 
         New components are drawn until the rest of the stick is below the smallest slice. ``chunks``
         is the number of groups of new components that were drawn before.

@@ -130,7 +130,7 @@ class DynamicModel(Model["DynamicOptions"]):
             )
 
     def remarks(self, options: DynamicOptions, facts: Facts) -> Iterator[Message]:
-        """Yield a message about the slices, which lists the slices without documents."""
+        """Yield a message about the time slices; it names the slices without documents."""
         _, names, _, tokens = options.found_slices
         few = [name for name, n in zip(names, tokens, strict=True) if n == 0]
         line = (

@@ -121,7 +121,7 @@ class LDAModel(Model["LDAOptions"]):
     learns = frozenset({"alpha", "eta"})
 
     def check(self, settings: Mapping[str, Any], algo: str) -> None:
-        """Raise an error if options of priors or --set keep-documents contradict other options."""
+        """Raise an error for contradictory options of priors, or of --set keep-documents=on."""
         check_one_eta(settings.get("eta"))
         if settings.get("eta") == LEARN and "seed-words" in settings:
             raise UsageError(
@@ -149,7 +149,7 @@ class LDAModel(Model["LDAOptions"]):
     def resolve(
         self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Set defaults of the topics, the priors, and the sweeps or passes over a document."""
+        """Set defaults of topics, priors, and sweeps over a document (for ``ovb``, passes)."""
         from pysgrld.models.seeds import resolve_seeds
 
         value["topics"] = value["topics"] or usual_topics(facts.tokens)

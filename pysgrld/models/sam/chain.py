@@ -34,7 +34,7 @@ class SphericalChain(BlockChain):
         return super().draw(words) | {IDF: self.documents.idf.astype(np.float32)}
 
     def _read(self, key: Key, words: Int32s) -> Draw:
-        """Return an empty draw, because the update of the topics passes them to the documents."""
+        """Return an empty draw, because documents get the topics when the topics are updated."""
         del key, words
         return {}
 

@@ -213,7 +213,7 @@ class SphericalPotential:
     def _energy_gradient(
         self, x: Doubles, products: Products, resultant: float, *, noise: bool
     ) -> EnergyGradient:
-        """Return the energy, its Euclidean gradient and, on request, the gradient's variance.
+        """Return the energy, its Euclidean gradient and, if requested, the gradient's variance.
 
         The variance of a coordinate, equal for all coordinates of a topic, is estimated from two halves
         of the minibatch. It is the trace of the covariance of the sum over the n documents, drawn without
