@@ -237,7 +237,7 @@ class Communicator:
         step()
 
     def allgather_rows(self, units: Array) -> None:
-        """Allgather: copy the rows that other ranks computed into this rank's array.
+        """Allgather an array; each rank has computed a part of the rows.
 
         The array has a row for each unit of topic rows.
         """

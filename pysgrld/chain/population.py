@@ -139,7 +139,7 @@ class WordSpread:
         return arrays
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Restore the state from `arrays`.
+        """Restore the state from the arrays that `arrays` returned.
 
         Raises
         ------

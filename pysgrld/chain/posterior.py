@@ -266,7 +266,7 @@ class Posterior:
         return arrays
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Restore the averages from `arrays`.
+        """Restore the averages from the arrays that `arrays` returned.
 
         Raises
         ------

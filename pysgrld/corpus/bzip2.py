@@ -130,7 +130,7 @@ class ParallelBzip2(ExitStack):
         return self._window[len(self._window) - (self._read - place) :]
 
     def _bits(self, bit: int, count: int) -> int | None:
-        """Return ``count`` bits from ``bit`` on, as a number, or None beyond the end of the file."""
+        """Return ``count`` bits from bit ``bit`` on as a number; None beyond the file's end."""
         end = bit + count
         piece = self._from(bit // 8)[: (end + 7) // 8 - bit // 8]
         if 8 * (bit // 8 + len(piece)) < end:

@@ -1,4 +1,4 @@
-"""Functions that find the files of inputs, name them, and decide what a document is."""
+"""Functions that find and name the files of inputs, and decide if documents are lines or files."""
 
 from __future__ import annotations
 

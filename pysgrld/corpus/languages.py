@@ -85,7 +85,7 @@ class LanguageGuesser:
             self._scripts[i] = self.number(name)
 
     def number(self, language: str) -> int:
-        """Return the index of a language in `languages`; a new language is added first."""
+        """Return the index of a language in `languages`, to which a new language is added."""
         if language not in self.languages:
             self.languages.append(language)
         return self.languages.index(language)

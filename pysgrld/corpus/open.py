@@ -574,7 +574,7 @@ def say_left_out(lexicon: Lexicon, tokens: int) -> None:
 
 
 def grown(array: Int64s, size: int) -> Int64s:
-    """Return an array of at least `size` values; an array that is too short at least doubles.
+    """Return an array of at least `size` values; a shorter array grows at least twofold.
 
     Parameters
     ----------

@@ -132,7 +132,7 @@ def damaged(path: Path, problem: str) -> DamagedCorpusError:
 
 @contextlib.contextmanager
 def part_of(path: Path, name: str) -> Iterator[Path]:
-    """Yield the path of a corpus's file; convert an `OSError` in the block to an `SgmcError`."""
+    """Context manager that yields the path of a corpus's file, and converts an `OSError`."""
     part = path / name
     try:
         yield part

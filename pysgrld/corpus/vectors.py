@@ -189,7 +189,7 @@ class Vector:
 
 
 def between(ends: Vector, rows: Int64s) -> tuple[Int64s, Int64s]:
-    """Return start and end of texts, given a vector with the end of each text.
+    """Return the starts and ends of texts, given a vector with the end of each text.
 
     Parameters
     ----------

@@ -83,7 +83,7 @@ def read_vocabulary(path: str | Path, *, exact: bool = False) -> tuple[str, ...]
 
 
 def read_genes(path: str | Path) -> tuple[str, ...]:
-    """Read a file of gene names of 10x Genomics; numbers make repeated names distinct.
+    """Read a file of gene names of 10x Genomics; make repeated names distinct by numbers.
 
     Raises
     ------

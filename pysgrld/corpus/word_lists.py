@@ -40,7 +40,7 @@ def words_in(lines: Sequence[Line], path: str | Path) -> list[Line]:
 
 
 def genes_in(lines: Sequence[Line]) -> list[str]:
-    """Return the gene names in lines ``id name kind``; numbers make repeated names distinct."""
+    """Return the gene names in lines ``id name kind``; make repeated names distinct by numbers."""
     rows = [line.split("\t") for _, line in lines]
     return distinct([(row[1] if len(row) > 1 else row[0]).strip() for row in rows])
 

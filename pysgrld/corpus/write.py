@@ -395,7 +395,7 @@ def renumber(block: Documents, remap: Int32s | None) -> Documents:
 
 
 def without_empty(block: Documents) -> tuple[Documents, Int64s | None]:
-    """Drop documents without words; return the others and, if any were dropped, their positions.
+    """Drop documents without words; return the other documents and, after drops, their positions.
 
     Parameters
     ----------

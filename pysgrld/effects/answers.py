@@ -387,7 +387,7 @@ def estimate_effects(
 
 
 def number_clusters(values: Sequence[Any], rows: Int64s) -> Int64s:
-    """Number the clusters of the given documents; each document without a value is a cluster.
+    """Return the cluster number of each document; a document without a value is a cluster.
 
     Parameters
     ----------

@@ -141,7 +141,7 @@ class Regression:
         return solution
 
     def add(self, begin: int, shares: Doubles) -> None:
-        """Add the shares of a chunk that starts at document ``begin``; add chunks in order."""
+        """Add the shares of a chunk that begins at document ``begin``; add chunks in order."""
         p, together = self._design.shape[1], self._together
         size = together * max(64, _CELLS // max(p * self._topics, p * p, len(self._inner)))
         for first in range(0, len(shares), size):

@@ -84,7 +84,7 @@ class PeriodNews(NamedTuple):
     new_words: dict[str, int]
 
     def topics_with(self, change: str) -> list[TopicChange]:
-        """Return the topics with the given change."""
+        """Return the topics that have the given kind of change."""
         return [topic for topic in self.topics if topic.change == change]
 
 

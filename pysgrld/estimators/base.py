@@ -469,7 +469,7 @@ def by_parameters(method: Callable[P, R]) -> Callable[P, R]:
 
 
 def not_fitted(message: str) -> NotFittedError:
-    """Return a `NotFittedError`; if scikit-learn is imported, it is also scikit-learn's error.
+    """Return a `NotFittedError`, which is also scikit-learn's if scikit-learn is imported.
 
     Parameters
     ----------

@@ -387,7 +387,7 @@ def counted(
 
 
 def stored(texts: Sequence[str], words: Sequence[str], store: Path, threads: int) -> Corpus:
-    """Store texts as a corpus with the given words, for pages that show documents.
+    """Store texts as a corpus with the given words, so that web pages can show the documents.
 
     Parameters
     ----------

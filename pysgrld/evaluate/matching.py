@@ -40,7 +40,7 @@ def affinity(a: Floats, b: Floats) -> Doubles:
 
 
 def overlap(a: Floats, b: Floats) -> Doubles:
-    """Return the overlap of each row of ``a`` with the same row of ``b``, (K,).
+    """Return the overlap of each topic (row) of ``a`` with the same row of ``b``, (K,).
 
     The overlap of rows p and q is the sum over words of min(p, q), which is 1 minus the total
     variation distance.
@@ -108,7 +108,7 @@ def correlations(first: Doubles, second: Doubles) -> Doubles:
 
 
 def assign(similarity: Doubles) -> Int64s:
-    """Match rows with columns one-to-one, so that the sum of similarities is maximal, (K,).
+    """Match rows of a similarity matrix with columns one-to-one, with a maximal sum, (K,).
 
     The algorithm of shortest augmenting paths (Jonker and Volgenant 1987; Crouse 2016) is exact. It
     takes time K cubed at worst, but far less if most rows have different best columns.

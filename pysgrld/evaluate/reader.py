@@ -63,7 +63,7 @@ class VisitPurpose(Enum):
 
 
 class Sweeps(NamedTuple):
-    """Numbers of Gibbs sweeps in one visit, which samples documents given the topics.
+    """Number of Gibbs sweeps to sample documents once, and number of sweeps that are averaged.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Sweeps(NamedTuple):
 
 
 def sweeps_of_new(number: int, *, longest: int) -> Sweeps:
-    """Return the sweeps for inferring new documents' proportions; the second half is averaged.
+    """Return the numbers of sweeps to infer new documents; the second half is averaged.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def sweeps_of_new(number: int, *, longest: int) -> Sweeps:
 
 
 def held_out_sweeps(how: VisitPurpose, *, fresh: bool) -> Sweeps:
-    """Return the sweeps for sampling held-out documents with the given purpose.
+    """Return the numbers of sweeps to sample held-out documents for the given purpose.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def held_out_sweeps(how: VisitPurpose, *, fresh: bool) -> Sweeps:
 
 
 def sweeps_of_draw(*, fresh: bool) -> Sweeps:
-    """Return the sweeps that lead from one draw of a document's topics to the next draw.
+    """Return the number of sweeps between two draws of documents' topics, as `Sweeps`.
 
     Parameters
     ----------

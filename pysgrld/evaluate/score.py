@@ -147,7 +147,7 @@ class Estimate(float):
         influence: Doubles = _NO_DOCUMENTS,
         ratio: tuple[Doubles, Doubles] | None = None,
     ) -> Self:
-        """Create an estimate from a value and the documents' influences."""
+        """Create an estimate from a value and the influence of each document on the value."""
         estimate = super().__new__(cls, value)
         estimate.influence, estimate.ratio = influence, ratio
         return estimate

@@ -241,7 +241,7 @@ def find(name: str) -> Experiment:
 
 
 def check_corpus(name: str, corpus: str | None) -> Path | None:
-    """Return the path of an experiment's corpus, which must exist, or None without a corpus.
+    """Return the path of an experiment's corpus, which must exist; None if it uses no corpus.
 
     Parameters
     ----------

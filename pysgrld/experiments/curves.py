@@ -132,7 +132,7 @@ class Curve(NamedTuple):
 
 
 def task(row: TrainingRow, seed: int, data: SplitCorpus, length: Length) -> CurveTask:
-    """Return a training run with one seed, with its resolved options and its length."""
+    """Return the arguments of a training run with one seed: resolved options, length and others."""
     options, _ = resolve(row.options | {"seed": seed}, data.facts())
     most = length.iterations or 2**53
     iterations = min(row.iterations or most, most)
@@ -203,7 +203,7 @@ def run_rows(
 
 
 def score(point: CurvePoint) -> float:
-    """Return the perplexity averaged over samples or, without samples, of the current topics."""
+    """Return the perplexity of the sample average or, without samples, of the current topics."""
     return point.perplexity if point.samples else point.point
 
 
@@ -250,7 +250,7 @@ def train_rows(
     write_table: Callable[[list[Curve]], Path],
     describe: Callable[[CurvePoint], str],
 ) -> tuple[list[Curve], list[Path]]:
-    """Train and score all runs; after each one, write the table and ``curves.csv``.
+    """Train and score all runs; after each run, write the table and ``curves.csv``.
 
     Parameters
     ----------

@@ -241,7 +241,7 @@ def read(folder: Path, setting: ExperimentSetting, listener: ExperimentListener)
 def task(
     name: str, seed: int, data: SplitCorpus, setting: ExperimentSetting, column: PaperColumn = NEWS
 ) -> CurveTask:
-    """Return a training run with one seed, with its resolved options and number of iterations."""
+    """Return the arguments of a training run with one seed: resolved options, length and others."""
     sampler, *widths = name.split("-")
     algo = sampler.removesuffix(REFLECTED)
     settings: dict[str, Any] = {"layers": tuple(map(int, widths)), "seed": seed}

@@ -157,7 +157,7 @@ def read_images(path: Path) -> Images:
 
 
 def task(algo: str, images: Documents, pixels: int, setting: ExperimentSetting) -> DictionaryTask:
-    """Return the task of training with a sampler, with resolved options."""
+    """Return the arguments for training with a sampler, with resolved options."""
     settings: dict[str, Any] = {
         "preset": "dlda-2017",
         "algo": algo,

@@ -158,7 +158,7 @@ def slope(values: list[float], steps: tuple[float, ...]) -> float:
 
 
 def sentences(errors: dict[str, list[tuple[float, float]]], steps: tuple[float, ...]) -> list[str]:
-    """Return sentences on the slope of the error of each integrator."""
+    """Return sentences on the slope of each integrator's error over the step size."""
     return [
         f"{LABELS[name]}: on a log scale, the error of the angle (total variation) has the "
         f"slope {slope([e[0] for e in pairs], steps):.2f}, and the error of the temperature has "

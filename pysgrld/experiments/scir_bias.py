@@ -251,7 +251,7 @@ def sentences(
 def draw(
     path: Path, by_shape: dict[float, list[Bias]], steps: tuple[float, ...], *, quick: bool
 ) -> Path:
-    """Draw the biases over the step size: of SGRLD on logarithmic axes, and of SCIR."""
+    """Draw the biases of SGRLD (on logarithmic axes) and of SCIR over the step size."""
     figure = new_figure(12.5, 5)
     slopes, zero = figure.subplots(1, 2, width_ratios=(1.2, 1))
     for number, ((a, biases), colour) in enumerate(zip(by_shape.items(), COLOURS, strict=False)):

@@ -88,7 +88,7 @@ class DirichletTask(NamedTuple):
 
 
 class Distances(NamedTuple):
-    """Distance of each chain from the target, and one chain's log samples of a component."""
+    """Distance of each chain from the target, and logs of one chain's samples of a component."""
 
     distances: list[float]
     component: Doubles

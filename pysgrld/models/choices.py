@@ -148,7 +148,7 @@ class Choices:
         check_shared(self.values)
 
     def resolve(self, facts: Facts) -> Resolution:
-        """Resolve all options for a corpus.
+        """Return the values of all options for a corpus, with defaults filled in.
 
         Raises
         ------

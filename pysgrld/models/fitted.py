@@ -45,7 +45,7 @@ Samples = Iterable[tuple[int, Mapping[str, Array]]]
 
 
 class Record(Protocol):
-    """Data of a run for its model, which has no access to the run's files.
+    """Data of a run that its model needs; models have no access to the run's files.
 
     ``step``, ``arrays`` and ``place`` describe the newest checkpoint, and raise `CheckpointError`
     if it is missing.
@@ -203,7 +203,7 @@ class Fitted(ABC):
 
     @property
     def faithful(self) -> bool:
-        """True if draws are from the exact posterior, False if from an approximation.
+        """True if draws are from the exact posterior, and not from an approximation.
 
         Minibatches, and documents that start afresh in each iteration, shift the means of topics
         away from the posterior means, by more than the posterior's width even if the noise is
@@ -408,7 +408,7 @@ class Fitted(ABC):
         return None
 
     def numbers(self) -> dict[str, int]:
-        """Return the metrics of the latest checkpoint that are shown next to the score, by name."""
+        """Return metrics of the latest checkpoint, by name, to be shown next to the score."""
         return {}
 
     def extra_arrays(self) -> dict[str, Doubles]:

@@ -14,7 +14,7 @@ from pysgrld.samplers.log_rows import FLOAT_ETA
 def topics_memory(
     options: Any, facts: Facts, extent: Extent, widths: tuple[int, ...]
 ) -> dict[str, int]:
-    """Return the bytes of memory that a run with topics over words needs, for each purpose.
+    """Return the bytes that topics, minibatches and others need in a run with topics over words.
 
     Parameters
     ----------

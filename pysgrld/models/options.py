@@ -178,7 +178,7 @@ def select_sampler_and_model(settings: Mapping[str, Any]) -> tuple[Sampler, Mode
 
 
 def check_usage(settings: Mapping[str, Any]) -> None:
-    """Raise an error for contradictory options, and for options that sampler or model lack.
+    """Raise an error for contradictory options, and for options of other samplers or models.
 
     Parameters
     ----------
@@ -283,7 +283,7 @@ def check_shared(settings: Mapping[str, Any]) -> None:
 
 
 def _contradictions(settings: Mapping[str, Any], sampler: Sampler) -> Iterator[str]:
-    """Yield a message about each contradiction between options that all models have."""
+    """Yield a message for each contradiction between options that are common to all models."""
     if not sampler.draws and settings.get("step-size", (1.0,))[0] > 1.0:
         yield (
             f"A of --step-size A,B,C is greater than 1, but --algo {sampler.name} uses A as a "

@@ -215,12 +215,12 @@ class Model(ABC, Generic[R]):
 
     @abstractmethod
     def memory(self, options: R, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Return the bytes of memory that a run needs, for each purpose."""
+        """Return the bytes of memory that a run needs, for topics, for minibatches and so on."""
 
     # ---- training
 
     def hold_out(self, documents: Documents, ids: Int64s, observed: float, seed: int) -> HeldOut:
-        """Split each held-out document at random into two parts, or keep whole documents."""
+        """Split each held-out document at random into two parts, or leave all documents whole."""
         from pysgrld.evaluate.held_out import hold_out_whole, split
 
         return (

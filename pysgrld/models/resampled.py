@@ -206,7 +206,7 @@ def count_draws(number: int, wholes: Int64s | None, generator: np.random.Generat
 def draw_resample(
     number: int, wholes: Int64s | None, generator: np.random.Generator
 ) -> tuple[Int64s, Int64s]:
-    """Draw documents as `count_draws`; return the distinct documents and their numbers of draws.
+    """Draw documents as `count_draws` does; return the distinct documents and numbers of draws.
 
     Returns
     -------

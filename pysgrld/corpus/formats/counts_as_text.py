@@ -82,7 +82,7 @@ def read_uci(source: Lines, context: Context) -> CountedDocuments:
 
 
 def read_matrix_market(source: Lines, context: Context) -> CountedDocuments:
-    """Read header and words of a Matrix Market file; return its documents as word counts.
+    """Read the header and words of a Matrix Market file; return its documents as word counts.
 
     Documents are rows. Entries in the order of documents are read one after the other; entries in
     another order are sorted first, on disk if they are many.

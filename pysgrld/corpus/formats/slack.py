@@ -90,7 +90,7 @@ class Export:
             yield Message(f"{self._folder}: skipped {n_notices} from Slack, such as 'X has joined'")
 
     def read(self, source: Lines, context: Context) -> Iterator[Texts]:
-        """Yield one document per message of a file; its columns include channel, user and time."""
+        """Yield one document per message of a file; columns include channel, user and time."""
         yield from texts_of(self._messages(source, context), source, context, "message", _FIELDS)
 
     def _messages(self, source: Lines, context: Context) -> Iterator[Numbered]:

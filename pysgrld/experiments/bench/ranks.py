@@ -87,7 +87,7 @@ def measure_ranks(
     minibatch: int | None = None,
     tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> dict[str, Any]:
-    """Measure messages and iterations on all ranks, and predict times for other numbers of ranks.
+    """Measure the times of messages and iterations; predict times for other numbers of ranks.
 
     Parameters
     ----------

@@ -148,7 +148,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
     def resolve(
         self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Resolve the layers, each layer's prior, and the number of sweeps."""
+        """Set defaults of the layers, of each layer's prior, and of the number of sweeps."""
         from pysgrld.models.seeds import resolve_seeds
 
         if "topics" in user_set and value["topics"]:
@@ -179,7 +179,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
             )
 
     def memory(self, options: DeepLDAOptions, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Return the bytes of memory that a run needs, for each purpose."""
+        """Return the bytes of memory that a run needs, for topics, for minibatches and so on."""
         from pysgrld.core import padded_width
         from pysgrld.models.memory import topics_memory
 

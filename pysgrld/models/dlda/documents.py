@@ -53,7 +53,7 @@ class Hyper(NamedTuple):
 
 
 def blocks(options: DeepLDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
-    """Return the blocks of a deep model: each layer's topics, and the top shape parameters.
+    """Return the blocks of a deep model: the topics of each layer, and the top layer's shapes.
 
     Seed words apply to the topics over words. With published settings, topics start at Gamma(1) as
     in the papers, not at the scale of the corpus.

@@ -255,7 +255,7 @@ class DeepReader(Reader):
         }
 
     def restore(self, arrays: Mapping[str, Array], prefix: str) -> None:
-        """Restore the state of the documents' chains from `arrays`.
+        """Restore the state of the documents' chains from the arrays that `arrays` returned.
 
         Raises
         ------

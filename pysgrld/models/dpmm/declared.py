@@ -174,7 +174,7 @@ class MixtureModel(Model["MixtureOptions"]):
             value["dp-stick-step"] = value["dp-stick-step"] or steps[1]
 
     def memory(self, options: MixtureOptions, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Return the bytes of memory that a run needs, for each purpose."""
+        """Return the bytes of memory that a run needs, for components, for documents and so on."""
         from pysgrld.core import padded_width
         from pysgrld.models.dpmm.likelihood import CELLS
 
@@ -192,7 +192,7 @@ class MixtureModel(Model["MixtureOptions"]):
     def chain(
         self, options: MixtureOptions, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn
     ) -> Chain:
-        """Start the chain of components, which also allocates documents to components."""
+        """Start the Markov chain of components, which also allocates documents to components."""
         from pysgrld.models.dpmm.chain import MixtureChain
 
         return MixtureChain(

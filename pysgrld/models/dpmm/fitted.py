@@ -158,7 +158,7 @@ class MixtureFitted(Fitted):
     # ---- components
 
     def shown(self, layer: int) -> Int64s:
-        """Return the ascending numbers of the components with documents."""
+        """Return the numbers of the components with documents, in ascending order."""
         del layer  # Unused, because the model has one layer.
         return np.flatnonzero(self.mixture.sizes)
 

@@ -482,7 +482,7 @@ class Mixture:
         }
 
     def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
-        """Restore the state of a chain after ``step`` iterations from its `arrays`.
+        """Restore the chain from the arrays that `arrays` returned after ``step`` iterations.
 
         Raises
         ------

@@ -99,7 +99,7 @@ class DynamicModel(Model["DynamicOptions"]):
     def resolve(
         self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Set defaults of topics, the documents' prior, slices, and the minibatch size."""
+        """Set defaults: numbers of topics and slices, the documents' prior, and minibatch size."""
         value["topics"] = value["topics"] or usual_topics(facts.tokens)
         if value["alpha"] is None:
             value["alpha"] = usual_alpha(value["topics"], facts.length)
@@ -145,7 +145,7 @@ class DynamicModel(Model["DynamicOptions"]):
         yield Message(line)
 
     def memory(self, options: DynamicOptions, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Return the bytes of memory that a run needs, for each purpose."""
+        """Return the bytes of memory that a run needs, for topics, for minibatches and so on."""
         from pysgrld.core import padded_width
 
         k, held_out = padded_width(options.topics), extent.held_out
@@ -173,7 +173,7 @@ class DynamicModel(Model["DynamicOptions"]):
     def chain(
         self, options: DynamicOptions, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn
     ) -> Chain:
-        """Start the chain of the topics in all slices."""
+        """Start the Markov chain of the topics in all time slices."""
         from pysgrld.chain.blocks import BlockChain
         from pysgrld.models.dtm.blocks import blocks
         from pysgrld.models.token_topics import GibbsDocuments

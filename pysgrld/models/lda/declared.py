@@ -191,7 +191,7 @@ class LDAModel(Model["LDAOptions"]):
                 value["counts"], value["kept-sweeps"] = "sampled", 1
 
     def memory(self, options: LDAOptions, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Return the bytes of memory that a run needs, for each purpose."""
+        """Return the bytes of memory that a run needs, for topics, for minibatches and so on."""
         from pysgrld.core import padded_width
         from pysgrld.models.memory import topics_memory
 
@@ -214,7 +214,7 @@ class LDAModel(Model["LDAOptions"]):
     def chain(
         self, options: LDAOptions, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn
     ) -> Chain:
-        """Start the chain of topics over words."""
+        """Start the Markov chain of the topics over words."""
         from pysgrld.chain.blocks import BlockChain
         from pysgrld.models.lda.blocks import blocks
         from pysgrld.models.lda.collapsed import CollapsedDocuments

@@ -125,7 +125,7 @@ class MeanFieldReader(Reader):
         )
 
     def shares(self, layer: int = 0) -> Doubles:
-        """Return each topic's expected share of the tokens in the last fit of documents, (K,)."""
+        """Return each topic's expected share of the tokens of the last fitted documents, (K,)."""
         del layer  # The argument is unused, because the model has one layer.
         lengths = self.documents.lengths.astype(np.float64)
         share: Doubles = (lengths[:, None] * self._last[:, : self.fitting.topics]).sum(axis=0)

@@ -188,7 +188,7 @@ class SphericalModel(Model["SphericalOptions"]):
         value |= {"warm-up": 0, "counts": "sampled", "observed": None}
 
     def remarks(self, options: SphericalOptions, facts: Facts) -> Iterator[Message]:
-        """Raise an error if the vocabulary is too small; warn if proportions would mix slowly."""
+        """Raise an error if the vocabulary is too small; warn if proportions will mix slowly."""
         check_room(options.topics, facts.words)
         walks = SAMPLERS[options.algo].draws and options.theta_parametrisation == "root"
         if options.alpha < 0.5 and walks:
@@ -198,7 +198,7 @@ class SphericalModel(Model["SphericalOptions"]):
             )
 
     def memory(self, options: SphericalOptions, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Return the bytes of memory that a run needs, for each purpose."""
+        """Return the bytes of memory that a run needs, for topics, for documents and so on."""
         from pysgrld.core import padded_width
 
         k, held_out = padded_width(options.topics), extent.held_out
@@ -218,7 +218,7 @@ class SphericalModel(Model["SphericalOptions"]):
     def chain(
         self, options: SphericalOptions, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn
     ) -> Chain:
-        """Start the chain of topics."""
+        """Start the Markov chain of the topics."""
         from pysgrld.models.sam.chain import chain
 
         check_room(options.topics, corpus.words)

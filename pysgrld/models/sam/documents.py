@@ -75,7 +75,7 @@ def blocks(options: SphericalOptions, v: int, centre: Doubles) -> tuple[Block, .
 
 
 class SphericalDocuments(DocumentSampler):
-    """Sampler of documents as unit vectors, which draws topic proportions given the topics.
+    """Sampler of topic proportions, given the topics, for documents that are unit vectors.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ class SphericalPotential:
         return self._energy_gradient(x, products, resultant, noise=noise)
 
     def evaluate(self, x: Doubles, *, noise: bool = False) -> EnergyGradient:
-        """Return the energy and its gradient at topics x, given the latest proportions."""
+        """Return the energy and its gradient at topics x, given the last samples of proportions."""
         mine = self.documents
         products = topic_products(x, self.directions, mine.prior, mine.work, mine.threads)
         return self._energy_gradient(x, *products, noise=noise)
