@@ -278,7 +278,7 @@ class DetailsCollector:
     def spelled(self) -> dict[tuple[str, str], tuple[SpelledColumn, str | None]]:
         """Return each column's values and kind (None if unknown), by the column's role and name.
 
-        The role tells if a column has ids, titles, or other values.
+        Roles are id, title, and other column.
         """
         absent = {*self.left_out, *self.rare()}
         return {

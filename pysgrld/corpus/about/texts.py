@@ -185,7 +185,7 @@ class TextWriter:
                 self.limit = limit
 
     def add_stored(self, texts: StoredTexts, before: int) -> None:
-        """Add all texts of a stored corpus, whose first document becomes row number ``before``.
+        """Add all texts of a stored corpus, with the first document as row number ``before``.
 
         Raises
         ------
