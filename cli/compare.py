@@ -165,7 +165,7 @@ def command(
 
 
 def _added(run: str, screen: Any, **values: Any) -> PeriodNews | None:
-    """Compare the documents that a continued run has added with the earlier run's documents."""
+    """Compare documents added by a continued run with the documents of the earlier run."""
     from pysgrld.effects.latest_period import added_documents
     from pysgrld.reading.find_runs import open_run
     from pysgrld.run.machine import threads as count
@@ -178,7 +178,7 @@ def _added(run: str, screen: Any, **values: Any) -> PeriodNews | None:
 
 
 def _plain(period: PeriodNews) -> dict[str, Any]:
-    """Convert the comparison of the latest period with the time before to values for JSON."""
+    """Convert a comparison of periods to plain values for JSON."""
     topics = [
         {"topic": t.topic, "name": t.name, "change": t.change}
         | {part: getattr(t, part)._asdict() for part in ("before", "latest", "difference")}
@@ -312,7 +312,7 @@ def _share(before: str, share: float | None) -> str:
 
 
 def _name_of(comparison: Comparison, topic: ComparedTopics) -> str:
-    """Return the names of a compared topic: in the second run, unless only the first one has it."""
+    """Return the names of a compared topic in the second run, or in the first if it is gone."""
     is_left = topic.change == "gone" or not topic.right
     side, ids = (comparison.left, topic.left) if is_left else (comparison.right, topic.right)
     return " + ".join(side.names[k] for k in ids)

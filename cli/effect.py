@@ -426,7 +426,7 @@ def _laid_out(rows: Sequence[Sequence[str]], *, names_may_go: bool = False) -> l
 
 
 def _reversed(value: Between) -> Between:
-    """Return the difference with its sign reversed."""
+    """Reverse the sign of a difference and of its interval's bounds."""
     low, high = (None if end is None else -end for end in (value.high, value.low))
     return value._replace(mean=-value.mean, low=low, high=high)
 

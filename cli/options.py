@@ -100,7 +100,7 @@ class Described(click.Command):
         return next((kind.rows for kind in types if isinstance(kind, SettingValue)), {})
 
     def _read_settings(self, ctx: click.Context) -> None:
-        """Add the values of ``--set`` to the context's values, as if each were an option."""
+        """Add the values of ``--set`` to the context's values, like values of separate options."""
         typed = ctx.params.pop("set", None) or ()
         # The shell completes an unfinished line, whose settings may still be wrong.
         if ctx.resilient_parsing:
@@ -301,7 +301,7 @@ def reading_of(values: Mapping[str, Any], *further: str) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def reading_by_default() -> Iterator[None]:
-    """Add advice about 'sgmc corpus build' to errors that ask for a missing reading option."""
+    """Context manager that adds advice to errors that ask for an option the command lacks."""
     try:
         yield
     except CorpusError as error:

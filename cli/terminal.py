@@ -85,7 +85,7 @@ def shown_in_json(text: str) -> str:
 
 
 def room() -> int:
-    """Return the width of the terminal, at least 40; if there is no terminal, ``COLUMNS`` or 80."""
+    """Return the width of lines, at least 40: from ``COLUMNS``, else the terminal, else 80."""
     return max(40, shutil.get_terminal_size().columns)
 
 

@@ -343,7 +343,7 @@ def _name(results: Results, command: str, screen: Screen, *, replace: bool, as_j
 def _record(
     topic: Topic, signed: bool, followed: Followed, learned: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return a topic as a dict for JSON; if ``signed``, words have entries, not probabilities."""
+    """Return a topic as a dict for JSON; if ``signed``, "entry" replaces words' "probability"."""
     record = topic._asdict() | {"words": [_plain(word) for word in topic.words]}
     del record["against"], record["probable"]
     if topic.probable:
@@ -375,7 +375,7 @@ def _learned(learned: Mapping[str, Any]) -> str:
 
 
 def _plain(word: Word) -> dict[str, Any]:
-    """Return a word as a JSON object; flags that are False are omitted."""
+    """Return a word as a JSON object, without fields that are False or unknown."""
     record = {name: value for name, value in word._asdict().items() if value is not False}
     if record["ess"] is None:
         del record["ess"]
@@ -497,7 +497,7 @@ def _fitting(blocks: list[list[str]], rows: int) -> int:
 
 
 def _seeds(seeds: tuple[SeedWord, ...]) -> list[str]:
-    """Format the rank of each seed word among a topic's words, as parts of a line."""
+    """Return the parts of a line that lists the rank of each seed word in its topic."""
     if not seeds:
         return []
     ranks = [f"{seed.word} {seed.rank:,}" for seed in seeds[:10]]

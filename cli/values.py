@@ -21,7 +21,7 @@ def takes_path(param: click.Parameter) -> bool:
 
 
 def of_option(parse: Callable[[str], Any], metavar: str, begun: str) -> list[CompletionItem]:
-    """Complete an option's value: one of the words it accepts, or a file if it takes a path."""
+    """Complete an option's value with the words that the option accepts, or with a file's name."""
     words = getattr(parse, "values", ())
     if words:
         return [CompletionItem(word) for word in words if word.startswith(begun)]

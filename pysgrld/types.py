@@ -128,7 +128,7 @@ class WordTotals(NamedTuple):
 
     @property
     def repetition(self) -> Doubles:
-        """Mean count of each word in its documents, weighted by these counts, (V,), at least 1.
+        """Mean count of a word in the document of a random occurrence of it, (V,), at least 1.
 
         It equals `squares` divided by `occurrences`.
         """

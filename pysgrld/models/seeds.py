@@ -37,7 +37,7 @@ def _matches(pattern: Pattern, ids: Mapping[str, int]) -> list[int]:
 
 
 def resolve_seeds(seeds: Any, topics: int, vocabulary: Sequence[str] | None) -> Any:
-    """Return the seed words of each topic, with the ids of the words.
+    """Return the seed words of each topic with their ids in the vocabulary.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def unknown_seeds(seeds: Any, vocabulary: Sequence[str]) -> str | None:
 
 
 def seed_names(options: Resolved | Mapping[str, Any]) -> dict[int, str]:
-    """Return the names of topics with seed words, by topic number.
+    """Return the names of those topics that have seed words, by topic number.
 
     These topics are the first topics, in the order of the file.
 

@@ -51,7 +51,7 @@ def all_models() -> list[Model[Any]]:
 
 
 def scores() -> Iterator[Score]:
-    """Yield each model's kind of held-out score; models are imported one at a time.
+    """Yield the kind of held-out score that each model has, importing one model at a time.
 
     Yields
     ------

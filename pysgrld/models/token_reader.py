@@ -108,7 +108,10 @@ class GibbsReader(Reader):
         return counts
 
     def predict(self, key: Key, parts: Draw, scored: HeldOutCounts, how: VisitPurpose) -> Doubles:
-        """Return the probability of each held-out word (Patterson and Teh 2013, eq. 12 to 15)."""
+        """Return the probability of each held-out word in its document.
+
+        See Patterson and Teh (2013), eq. 12 to 15.
+        """
         sweeps = held_out_sweeps(how, fresh=self._fresh)
         return core.predictive(
             phi=parts["phi"],

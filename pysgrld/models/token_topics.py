@@ -49,7 +49,7 @@ def resolve_alpha(draw: Draw, alpha: float | None) -> float | Floats:
 
 
 def alpha_evidence(tables: Int64s, q: Doubles, scale: float, level: float) -> Counts:
-    """Return the sufficient statistics from which alpha is updated, scaled to the corpus.
+    """Return the sufficient statistics for updating alpha, scaled from a minibatch to the corpus.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ class GibbsDocuments(TokenTopics):
     def _sample_documents(
         self, key: Key, phi: Floats, alpha: float | Floats, batch: Minibatch
     ) -> Collected:
-        """Sample the given documents; return word counts by topic, and the number of tokens.
+        """Sample topics of a minibatch's tokens; count tokens of words in topics, and all tokens.
 
         With `active`, also return counts that are not yet distributed over topics. If alpha is
         learned, also return its sufficient statistics from the topics of the last sweep: tables, and

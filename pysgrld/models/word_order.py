@@ -103,7 +103,7 @@ def default_order(documents: int, tokens: int) -> WordOrder:
 
 
 class WordScorer:
-    """Scores by which the words of a layer's topics are ordered.
+    """Scorer that computes the scores by which each topic's words are ordered.
 
     *Distinctive*: p(w|k) / sqrt(r) times a shrunken exclusivity, so that a rare word does not count
     as an exclusive word. The exclusivity is the posterior mean (n p(w|k) + 40 / K) / (n sum_j
@@ -267,7 +267,7 @@ def distinctiveness(phi: Floats, k: int, top: Int64s) -> Doubles:
 
 
 def iterate_blocks(phi: Floats, k: int, size: int = _WORDS) -> Iterator[tuple[slice, int, Doubles]]:
-    """Yield each topic's word probabilities in blocks, as tuples (words, topic, probabilities).
+    """Yield tuples (block of words, topic, the words' probabilities in the topic), block by block.
 
     Parameters
     ----------

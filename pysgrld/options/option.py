@@ -75,7 +75,7 @@ class Option(NamedTuple):
         return self.metavar == "FILE" and self.read is None
 
     def takes(self, value: Any) -> bool:
-        """Return True unless the value consists of numbers and the parser refuses the value."""
+        """Return False if the value is a number or numbers that the parser refuses, else True."""
         numbers = value if isinstance(value, list | tuple) else [value]
         if not numbers or not all(type(number) in (int, float) for number in numbers):
             return True
@@ -275,7 +275,7 @@ class Resolved(LoopOptions):
 
     @property
     def chain(self) -> int:
-        """Number of the Markov chain in the keys of random numbers, counted from 0.
+        """Number of the Markov chain, counted from 0, as used in the keys of random numbers.
 
         Random numbers that all chains share use number 0.
         """

@@ -22,7 +22,7 @@ MAX_LAYERS = 8
 
 
 def or_word(parse: Callable[[str], Any], *words: str) -> Callable[[str], Any]:
-    """Return a parser that returns the given words unchanged, and parses other texts by ``parse``.
+    """Return a parser that keeps the given words as they are, and parses other texts by ``parse``.
 
     Parameters
     ----------
@@ -416,7 +416,7 @@ def column(value: str) -> tuple[str, str | None]:
 
 
 def columns(value: str) -> str:
-    """Check a list of fields, NAME or NAME:kind, separated by commas; return the text unchanged.
+    """Check a text of columns NAME or NAME:kind, separated by commas; return the text unchanged.
 
     Instead of a list, the text may be one of the words ``auto``, ``all`` and ``none``.
 

@@ -157,7 +157,7 @@ def is_stream(path: str | Path) -> bool:
 
 
 def resolve_path(path: str | Path, refusal: type[SgmcError] = MissingInputError) -> Path:
-    """Return the absolute path without links and "..".
+    """Convert a path to an absolute path without links and "..".
 
     Parameters
     ----------
@@ -273,7 +273,7 @@ class _Stream(io.RawIOBase):
         self._poll.register(descriptor, select.POLLIN)
 
     def readable(self) -> bool:
-        """Return True; a stream can always be read."""
+        """Return True, because the file was opened for reading."""
         return True
 
     def readinto(self, buffer: Any) -> int:

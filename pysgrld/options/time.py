@@ -17,7 +17,7 @@ _GROUP = "Time (--model dtm)"
 
 
 class SlicesWithTokens(NamedTuple):
-    """Time slices of a corpus with their numbers of tokens; a run stores them as ``--slices``.
+    """Time slices of a corpus with token counts, stored in a run as the value of ``--slices``.
 
     Attributes
     ----------

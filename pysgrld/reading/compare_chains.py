@@ -88,7 +88,7 @@ class _Draws(NamedTuple):
     visit: Visit | None = None
 
     def apart(self, followed: Doubles) -> Doubles:
-        """Divide each run's samples by chain, if a Gibbs refinement with several chains made them.
+        """Split the samples of each run by chain if they are from a Gibbs refinement.
 
         Parameters
         ----------
@@ -259,7 +259,7 @@ def _check_same(chains: Sequence[Results]) -> None:
 def _in_common(
     chains: Sequence[Results], burn_in: int, layer_index: int
 ) -> tuple[list[list[int]], bool, list[list[int]]]:
-    """Choose the samples of each chain that are compared.
+    """Choose the samples by which the chains are compared.
 
     Return three values: the iterations of these samples for each chain, True if they are top-word
     samples, and the iterations of the full samples for each chain. All chains have samples from the
@@ -303,7 +303,7 @@ def _compare(
     tell: Callable[[int, int], None],
     visit: Visit | None,
 ) -> Diagnosis:
-    """Compare chains by the samples of their common iterations, for layer ``layer_index``."""
+    """Compare one layer of the chains, given the iterations of the samples to compare."""
     first = chains[0]
     fitted, notes = first.fitted, []
     is_scored = is_folder(first.path / "holdout")
@@ -384,7 +384,7 @@ def _compare(
 def _match_topics(
     draws: _Draws, likeness: Likeness, means: Sequence[Floats] | None, top: int, layer_index: int
 ) -> _Compared:
-    """Match the topics of all chains by their means; compute R-hat of weights and top words."""
+    """Match the topics of all chains by their mean word probabilities; compute R-hat."""
     chains = draws.chains
     averages = [_Halves(chain, len(draws.steps[chain.path]), layer_index) for chain in chains]
     in_one_pass = means is not None and not draws.slim
@@ -465,7 +465,7 @@ class _Halves:
         self._rows = np.arange(shape[0])[:, None]
 
     def add(self, phi: Floats, words: Int64s | None = None) -> None:
-        """Add the topics of the next sample.
+        """Add the topics of the next sample to the mean of its half of the chain's samples.
 
         Parameters
         ----------

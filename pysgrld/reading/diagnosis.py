@@ -42,7 +42,7 @@ class Measure(NamedTuple):
 
     @classmethod
     def at(cls, convergence: Convergence, index: int | tuple[int, int]) -> Measure:
-        """Return the R-hat and ESS of one quantity, taken from a `Convergence` of many.
+        """Return the R-hat and ESS of one quantity, given the convergence of all quantities.
 
         Parameters
         ----------

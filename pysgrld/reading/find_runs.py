@@ -203,7 +203,7 @@ class ListedRun(NamedTuple):
 
 
 def list_runs(folder: Path) -> Iterator[ListedRun]:
-    """List the runs in a folder by name, and the runs in its subfolders of chains or searches.
+    """List the runs in a folder and in its subfolders of chains or searches, sorted by name.
 
     A run that cannot be read is listed with the reason.
 

@@ -57,7 +57,7 @@ class Spread(NamedTuple):
 
     @property
     def sense(self) -> dict[str, str]:
-        """Fields that state whether intervals are posterior, and for which texts they hold."""
+        """Fields ``interval_of`` and ``population``, which define the type of the intervals."""
         return sense_of(self.faithful, "these" if self.stretch is None else "alike")
 
     @property
@@ -106,7 +106,7 @@ class Spread(NamedTuple):
 
 
 def sense_of(is_posterior: bool, population: str) -> dict[str, str]:
-    """Return fields that state whether intervals are posterior, and for which texts they hold.
+    """Return the fields ``interval_of`` and ``population``, which define the type of intervals.
 
     Parameters
     ----------

@@ -88,7 +88,7 @@ class KeptSamples:
         return self.run.samples.steps(top_words=slim)
 
     def history(self) -> dict[int, float]:
-        """Return the score of the averaged predictions after each sample, by iteration.
+        """Return, by iteration, the score of predictions averaged over the samples so far.
 
         The mapping is empty if these scores are unknown.
         """
@@ -112,7 +112,7 @@ class KeptSamples:
 
     @cached_property
     def population(self) -> PopulationDraws | None:
-        """Transformation of draws that makes intervals hold for other texts like these, or None."""
+        """Transformation of topic samples for intervals about other texts like these, or None."""
         return None if self.these else self.fitted.population
 
     def topic_sample(self, step: int) -> Mapping[str, Array]:
@@ -126,7 +126,7 @@ class KeptSamples:
         return self.for_population(step, self.read_sample(step))
 
     def for_population(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Transform the sample of an iteration by `population`, unless `population` is None."""
+        """Transform the sample of an iteration by `population`; without it, return the sample."""
         return sample if self.population is None else self.fitted.widen_sample(step, sample)
 
     def topics_of_sample(self, step: int, layer_index: int) -> Floats:

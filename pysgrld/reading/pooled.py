@@ -57,7 +57,7 @@ class PooledResults(Results):
         return self.chains[0].fitted
 
     def matched(self, layer_index: int = 0) -> Matched:
-        """Return the match of the topics of all chains with the topics of the first chain."""
+        """Match the topics of all chains with the topics of the first chain; cache the result."""
         if layer_index not in self._matched:
             likeness, k = self.fitted.likeness, self.fitted.layers[layer_index]
             assert likeness is not None
@@ -135,7 +135,7 @@ class PooledResults(Results):
         return sizes
 
     def topic_draws(self, steps: Sequence[int], layer_index: int = 0) -> Iterator[Floats]:
-        """Yield samples of all topics; each topic alternates between the chains that have it."""
+        """Yield samples of all topics; the chains that have a topic provide its samples in turn."""
         steps_of_chains, matched = self._own_steps(len(steps)), self.matched(layer_index)
         for s, turn in enumerate(_turns(matched.has, len(steps))):
             phi = np.empty((len(turn), len(self.vocabulary)), np.float32)
@@ -165,7 +165,7 @@ class PooledResults(Results):
         return theta
 
     def draw_steps(self, most: int) -> list[int]:
-        """Return the iterations of ``most`` samples, or of fewer if a chain has stored fewer."""
+        """Return the iterations of ``most`` samples, or of fewer if a chain has not that many."""
         return self.chains[0].draw_steps(min(most, *(len(chain.kept()) for chain in self.chains)))
 
     def each_document_draw(
@@ -177,7 +177,7 @@ class PooledResults(Results):
         *,
         new: bool = False,
     ) -> Iterator[DocumentDraw]:
-        """Yield samples of proportions; each topic alternates between the chains that have it.
+        """Yield samples of proportions; the chains that have a topic provide its values in turn.
 
         The proportions in a sample are then scaled to sum to 1. Parameters are as in
         `Results.each_document_draw`.
@@ -230,7 +230,7 @@ class PooledResults(Results):
         return all(chain.fitted.exact is not None for chain in self.chains)
 
     def _total(self, layer_index: int, values: Sequence[Doubles]) -> Doubles:
-        """Average each topic's values, (..., K), over the chains that have the topic."""
+        """Average values of topics, (..., K), each topic over the chains that have the topic."""
         matched = self.matched(layer_index)
         total = np.zeros(values[0].shape)
         for value, rows, has in zip(values, matched.rows, matched.has, strict=True):
@@ -240,7 +240,7 @@ class PooledResults(Results):
 
 
 def _turns(has: Array, draws: int) -> Int64s:
-    """Choose the chain from which each topic of each sample is read, (S, K)."""
+    """Choose, for each topic of each pooled sample, the chain that provides the topic, (S, K)."""
     turns = np.empty((draws, has.shape[1]), np.int64)
     numbers = np.arange(draws)
     for pattern in np.unique(has, axis=1).T:

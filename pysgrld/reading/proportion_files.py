@@ -122,7 +122,7 @@ class RowWriter(abc.ABC):
         """Write the rows of a group of documents."""
 
     def end(self, rows: int) -> None:  # noqa: B027 - most formats have nothing to add
-        """Complete the file, which now has `rows` rows."""
+        """Complete the file, given its final number of rows."""
 
 
 class NpyWriter(RowWriter):
@@ -202,7 +202,7 @@ class JsonLinesWriter(RowWriter):
         self.file.write(b"".join(chain.from_iterable(zip(*parts, strict=False))))
 
     def _write_greatest(self, heads: list[bytes], block: InferredBlock, top: int) -> None:
-        """Write a JSON line for each document: its entry of ``heads``, then its greatest topics."""
+        """Write a JSON line for each document: its head from ``heads``, then its main topics."""
         order = core.greatest(block.theta, top=min(top, block.theta.shape[1]))
         values = {
             value or "share": np.take_along_axis(array, order, axis=1).tolist()
@@ -330,7 +330,7 @@ WRITERS: dict[str, type[RowWriter]] = {
 
 
 def check_suffix(path: str, *, top: bool = False, dense: bool = False) -> str:
-    """Check that a file name has a supported suffix, and return the suffix (``.jsonl`` for "-").
+    """Check the suffix of an output file, and return it (``.jsonl`` for standard output, "-").
 
     Parameters
     ----------

@@ -64,7 +64,10 @@ class Repetition:
 
 
 def _factors(documents: Documents, phi: Floats, theta: Array) -> Doubles:
-    """Return the widening factors, (n, K), of non-empty documents; phi is (V, K or more)."""
+    """Return the factors, (n, K), by which intervals of non-empty documents are widened.
+
+    ``phi`` has the shape (V, K or more).
+    """
     begins, counts = documents.indptr[:-1], documents.counts.astype(np.float64)[:, None]
     mean = np.repeat(theta.astype(np.float64), np.diff(documents.indptr), axis=0)
     topics = phi[documents.indices, : theta.shape[1]] * mean

@@ -76,7 +76,7 @@ class FitMeasures(NamedTuple):
 
 
 class ChainOfTopics(NamedTuple):
-    """Chain of a run, with the row of each shown topic in this chain.
+    """Chain of a run, with the rows of the chain's topics that match the shown topics.
 
     Attributes
     ----------
@@ -241,7 +241,7 @@ class Results(KeptSamples):
     def order_topics(
         self, phi: Floats, n: int, layer_index: int, order: WordOrder | None = None
     ) -> Int64s:
-        """Return the ids of the first n words of given topics, (K, n), ordered as in `top`."""
+        """Return the ids of the first n words of given topics, (K, n), in the given word order."""
         return self.word_scorer(phi, layer_index, order).first_words(n)
 
     def word_scorer(
@@ -352,7 +352,7 @@ class Results(KeptSamples):
         return self.seed_names(layer_index) | (self.labels if layer_index == 0 else {})
 
     def spread(self) -> Spread:
-        """Return the spread of the samples used for intervals, compared with the posterior's."""
+        """Return the spread of the samples used for intervals, compared with the posterior."""
         noise = self.fitted.noise(self.fitted.record.step)
         return Spread(
             self.options.algo,

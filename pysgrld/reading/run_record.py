@@ -118,7 +118,7 @@ def model_and_options(run: RunDirectory) -> tuple[Model[Any], Resolved]:
 
 
 class RunRecord:
-    """Implementation of `pysgrld.models.fitted.Record` for a run directory.
+    """Record of a run, read from its directory; implements `pysgrld.models.fitted.Record`.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ def corpus_gone(run: RunDirectory) -> str:
 def in_slices(
     run: RunDirectory, parts: Sequence[Documents], stored: Corpus, copies: int
 ) -> list[Documents]:
-    """Add the stored time slice of each held-out document to the document's parts.
+    """Assign the stored time slices to the observed and held-out parts of documents.
 
     Parameters
     ----------

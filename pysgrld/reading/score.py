@@ -131,7 +131,7 @@ def held_out_of(
     scratch: Path,
     listener: Listener,
 ) -> HeldOut:
-    """Read other documents as counts of the run's words, and split the tokens of each document.
+    """Read other documents as counts of the run's words, and hold out a part of each document.
 
     A warning is logged if the run was trained on these documents.
 

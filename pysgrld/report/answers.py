@@ -54,7 +54,7 @@ class Between(NamedTuple):
 
 
 class InDocument(NamedTuple):
-    """Document that contains a topic, with the topic's share and an excerpt of the text.
+    """Document in which a topic occurs, with the topic's share and an excerpt of the text.
 
     ``row`` is the position of the document in the corpus, counted from 0.
 
@@ -167,7 +167,7 @@ class SharesInGroup(NamedTuple):
 
 
 class AllShares(NamedTuple):
-    """Share of a topic in the corpus, as a mean over documents and as a fraction of all words."""
+    """Share of a topic in the corpus: mean over documents, and fraction of all words."""
 
     documents: Between
     words: Between
@@ -192,7 +192,7 @@ class TopicInGroups(NamedTuple):
 def documents_of_topics(
     results: Results, n: int, layer: int, only: int | None = None
 ) -> list[DocumentsOfTopic]:
-    """Return the documents with the greatest shares of each topic, most frequent topics first.
+    """Return the documents with the greatest shares of each topic; sort topics by frequency.
 
     The documents of a topic are sorted by the lower bound of its share, so that short documents do
     not come first by chance.
@@ -378,7 +378,7 @@ def most_similar(theta: Array, chosen: Array, n: int) -> list[tuple[int, float, 
 
 
 def excerpt_of(text: str, weights: Mapping[str, float], letters: int = EXCERPT) -> str:
-    """Return the passage of whole words in a text that has the greatest sum of word weights.
+    """Return the passage of a text whose words have the greatest sum of weights.
 
     Parameters
     ----------
@@ -472,7 +472,7 @@ def word_in_topics(results: Results, word: str, layer: int) -> list[WordInTopic]
 def topics_in_groups(
     results: Results, by: str | None, along: str | None, cluster: str | None, layer: int
 ) -> tuple[Groups, list[TopicInGroups]]:
-    """Return the shares of each topic in groups of documents, most frequent topics first.
+    """Return the shares of each topic in groups of documents; sort topics by frequency.
 
     Parameters
     ----------

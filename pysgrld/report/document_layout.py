@@ -178,14 +178,14 @@ def _blocks(rows: Floats, others: Floats, count: int) -> tuple[Int64s, Floats]:
 
 
 def _between(points: Doubles, index: Int64s, squares: Floats | Doubles) -> Doubles:
-    """Return a mean of ``points[index]`` for each row of ``index``, weighted by similarity."""
+    """Return the mean of the points that each row of ``index`` lists, weighted by similarity."""
     weight = 1.0 / (np.maximum(squares, 0.0) + 1e-3)
     weight /= weight.sum(axis=1, keepdims=True)
     return np.asarray((points[index] * weight[:, :, None]).sum(axis=1))
 
 
 def _shifts(n: int) -> Doubles:
-    """Return fixed quasi-random offsets between -0.5 and 0.5, (n, 2)."""
+    """Return quasi-random offsets, from -0.5 to 0.5, which separate equal positions, (n, 2)."""
     steps = np.arange(1, n + 1)[:, None] * (0.7548776662466927, 0.5698402909980532)
     return np.asarray(steps % 1.0 - 0.5)
 
@@ -275,7 +275,7 @@ class Placement:
 
 
 def _nearest_points(points: Doubles, judged: Int64s, count: int) -> Int64s:
-    """Return the indices of the ``count`` points nearest to each of the m points ``judged``."""
+    """Return the indices of the ``count`` points nearest to each of the points in ``judged``."""
     index = np.empty((len(judged), count), np.int64)
     size = _block_size(len(points))
     for begin in range(0, len(judged), size):
@@ -314,7 +314,7 @@ def _start(roots: Floats) -> Doubles:
 
 
 def _attraction(squares: Doubles) -> Doubles:
-    """Return t-SNE's neighbour probabilities of all documents, (n, count), scaled to sum to 1/2."""
+    """Return t-SNE's probabilities of neighbours, (n, count), whose sum over all is 1/2."""
     n, count = squares.shape
     gap = squares - squares[:, :1]
     low, high, beta = np.zeros((n, 1)), np.full((n, 1), np.inf), np.full((n, 1), 10.0)
@@ -444,7 +444,7 @@ class _Repulsion:
 
 
 def densest_points(points: Doubles, group: Int64s, weight: Doubles, groups: int) -> Doubles:
-    """Return the densest point of each group, (groups, 2), with NaN for an empty group.
+    """Return the point at which each group is densest, (groups, 2); NaN for an empty group.
 
     Mean shift starts at the group's weighted median, so a group in two parts gets a point in the
     heavier part.

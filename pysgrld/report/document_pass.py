@@ -104,7 +104,7 @@ def on_map(corpus: Corpus, topics: int) -> Int64s:
 
 
 def beside_map(corpus: Corpus, mapped: Int64s, topics: int) -> list[Int64s]:
-    """Return blocks of the documents that only a page in a folder adds to its map."""
+    """Return blocks of further documents, which only a page that is a folder adds to its map."""
     rows = evenly_spaced(PositionsExcept(corpus.documents, np.zeros(0, np.int64)), BESIDE)
     rows = np.setdiff1d(rows, mapped, assume_unique=True)
     placed = max(1, min(PLACED, _MAPPED_CELLS // topics))
@@ -217,7 +217,7 @@ class Shares(NamedTuple):
 
     @classmethod
     def of(cls, tokens: Doubles, effective: Doubles | None = None) -> Shares:
-        """Compute shares from the number of tokens of each topic in each group, (S, groups, K).
+        """Compute shares from the tokens of each topic in each group and draw, (S, groups, K).
 
         The first axis of ``tokens`` is over S draws. ``effective`` has the effective number of
         draws of each topic's share, (K,).
@@ -229,7 +229,7 @@ class Shares(NamedTuple):
 
     @classmethod
     def traced(cls, trace: Doubles, deviation: Doubles | None) -> Shares | None:
-        """Compute shares from S draws of a Gibbs refinement, (S, K); return None if S is small.
+        """Compute shares from their draws in a Gibbs refinement, (S, K); None if S is too small.
 
         ``deviation`` is that of `share_deviation`, (K,), or None for these documents alone.
         """
@@ -286,7 +286,7 @@ class TopicShares(DocumentVisitor):
 
     @classmethod
     def in_training(cls, results: Results, corpus: Corpus | None, rows: Int64s) -> Self:
-        """Return a visitor that gets the documents ``rows`` but counts only training documents."""
+        """Return a visitor that gets the documents ``rows``, but counts training documents only."""
         counted = None
         if corpus is not None:
             counted = ~np.isin(rows, results.training_documents(corpus).without)
@@ -364,7 +364,7 @@ def share_deviation(
 
 
 class DocumentTopics(DocumentVisitor):
-    """Visitor that stores mean topic proportions of documents, and intervals of the main topics.
+    """Visitor that stores documents' topic proportions, and intervals of the greatest proportions.
 
     Attributes
     ----------
@@ -419,7 +419,7 @@ class Correlation(DocumentVisitor):
     """Visitor that correlates the square roots of topics' proportions in each draw."""
 
     def begin(self, draws: int, documents: int, topics: int) -> None:
-        """Reset the sums over documents; with many topics, use only the first draws."""
+        """Set all sums to 0; with many topics, sum over fewer draws to limit memory."""
         draws = min(draws, max(2, _PRODUCTS // (topics * topics))) if draws > 1 else 0
         self._n, self._sums = 0, np.zeros((draws, topics))
         self._products = np.zeros((draws, topics, topics))
@@ -434,7 +434,7 @@ class Correlation(DocumentVisitor):
 
     @property
     def matrix(self) -> Doubles | None:
-        """Mean correlation over draws, (K, K), or None without draws.
+        """Mean of the correlations in all draws, (K, K), or None without draws.
 
         An entry is 0 if fewer than 90 % of the draws agree on its sign.
         """

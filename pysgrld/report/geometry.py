@@ -126,7 +126,7 @@ def kept_neighbours(distance: Doubles, points: Doubles, n: int = NEIGHBOURS) -> 
 
 
 class Map(NamedTuple):
-    """Positions of topics in a plane.
+    """Positions of topics in a plane, with the fraction of neighbours that they preserve.
 
     Attributes
     ----------

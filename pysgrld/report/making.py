@@ -82,7 +82,7 @@ class Page:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The page's content as plain values for JSON, with unpacked numbers."""
+        """The page's content as plain values for JSON; numbers that the page packs are lists."""
         record = dict(self.main)
         for section in self._sections:
             record |= section.plain(self.main)

@@ -97,7 +97,7 @@ class Sampled(NamedTuple):
     freedom: Doubles
 
     def topics_variance(self) -> Doubles:
-        """Return the variance of the draws, (K,), minus `noise`, the part from single documents."""
+        """Return the variance of the draws that is due to the topics, (K,), at least 0."""
         variance: Doubles = np.maximum(0.0, self.drawn.var(axis=0, ddof=1) - self.noise)
         return variance
 
@@ -121,7 +121,7 @@ class Sampled(NamedTuple):
         )
 
     def interval(self, least: float) -> tuple[Doubles, Doubles]:
-        """Return the bounds of the 90 % interval, or (``least``, 1) if the variance is unknown.
+        """Return the bounds of 90 % intervals; bounds of unknown variance are ``least`` and 1.
 
         A mean outside the range from `least` to 1 is moved to the nearer end, and its interval
         moves with it, so that the interval keeps its width on the inner side.
@@ -212,7 +212,7 @@ class _Sums:
             self.noise[group] += values.var(axis=0, ddof=1).sum(axis=0, dtype=np.float64)
 
     def sampled(self, inside: Array, n: float) -> Sampled:
-        """Return draws of topic shares in the groups ``inside``, of effective sample size n."""
+        """Return draws of shares in the union of the groups ``inside``; n is the effective size."""
         # If there are no documents, the shares become 0.
         size = max(float(self.size @ inside), 1e-9)
         weighted_size = np.maximum(self.weighted_size @ inside, 1e-9)[:, None]
@@ -258,7 +258,7 @@ class _Sums:
         return np.maximum(1.0, freedom)
 
     def _central(self, inside: Array, share: Doubles, power: int) -> Doubles:
-        """Return the sum of the documents' deviations from ``share``, to the given power, (K,)."""
+        """Return the sum of (share in a document - ``share``) ** ``power`` over documents, (K,)."""
         total = np.zeros(len(share))
         for (i, j), sums in self._powers.items():
             if i + j == power:
@@ -357,7 +357,7 @@ class PopulationShares(DocumentVisitor):
         return EstimatedShares(mean.T, low.T, high.T, log_ratio.T, more_low.T, more_high.T, sign.T)
 
     def _effective(self, sizes: Doubles, in_group: Array) -> float:
-        """Return the effective sample size of selected documents, in documents or clusters."""
+        """Return the effective number of sampling units (documents or clusters) in a selection."""
         size = np.bincount(self._units[in_group], weights=sizes[in_group])
         return float(size.sum() ** 2 / max(1e-300, (size**2).sum()))
 

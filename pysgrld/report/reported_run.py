@@ -439,7 +439,7 @@ class Section:
         return {}
 
     def blocks(self) -> dict[str, Packed]:
-        """Return the section's blocks of numbers, which the page unpacks when it needs them."""
+        """Return the section's packed blocks of numbers, which the page unpacks on demand."""
         return {}
 
     def files(self) -> Iterator[tuple[str, bytes, int]]:
@@ -447,7 +447,7 @@ class Section:
         yield from ()
 
     def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the section's entries for other programs, with unpacked data."""
+        """Return the section's content for other programs: plain values, not packed numbers."""
         return {}
 
     def definitions(self) -> list[Definition]:

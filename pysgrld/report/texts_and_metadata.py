@@ -88,7 +88,7 @@ class AboutWithTexts:
         other: Callable[[Int64s], Sequence[Any]],
         own: Callable[[npt.ArrayLike], Sequence[Any]],
     ) -> list[Any]:
-        """Return titles or texts from ``other`` for documents that it has, else from ``own``."""
+        """Return titles or texts from ``other``, or from ``own`` for documents not in ``other``."""
         at = self._of[np.searchsorted(self._rows, np.asarray(rows, np.int64))]
         found = iter(other(at[at >= 0]))
         return [next(found) if a >= 0 else b for a, b in zip(at.tolist(), own(rows), strict=True)]

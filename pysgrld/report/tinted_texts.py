@@ -170,7 +170,7 @@ class KnownWords:
         self._bounds, self._words = array("q", [0]), array("q")
 
     def _add(self, letters: str) -> int:
-        """Cache the words found in a sequence of letters, and return their number in the cache."""
+        """Cache the words found in a sequence of letters; return the index of the cache entry."""
         for place in self._known(characters.tokens_in_word(letters)):
             self._words.extend(place)
         self._bounds.append(len(self._words) // 3)

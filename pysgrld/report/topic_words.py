@@ -326,7 +326,7 @@ def words_shown(
 
 
 def greatest(values: Int64s | Doubles, n: int) -> Int64s:
-    """Return the indices of the n greatest values, ascending; of equal values, the first ones."""
+    """Return the sorted indices of the n greatest values; of equal values, the first are taken."""
     if n >= len(values):
         return np.arange(len(values))
     if n <= 0:

@@ -156,7 +156,7 @@ def occurrences_per_document(results: Results, topics: Int64s, words: Int64s) ->
 
 
 def _looked_up(results: Results, step: int, topics: Int64s, words: Int64s) -> Floats:
-    """Return a sample's probabilities of each topic's words in all time slices, (K, n, T)."""
+    """Look up the probabilities of each topic's words in all slices of a sample, (K, n, T)."""
     sample = results.read_sample(step)
     phi = results.fitted.topics_by_slice(
         results.fitted.sample_to_draw(sample)

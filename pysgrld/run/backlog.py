@@ -139,7 +139,7 @@ class Backlog:
             )
 
     def write(self, name: str, *last: Callable[[], None]) -> None:
-        """Retry earlier failed writes of ``name`` in order, then perform the writes ``last``."""
+        """Retry the failed writes of file ``name`` in order, then make the new writes ``last``."""
         waiting = self._waiting.setdefault(name, [])
         waiting += last
         while waiting:

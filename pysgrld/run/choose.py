@@ -237,7 +237,7 @@ def check_writable(path: Path) -> None:
 
 
 def free_path(root: Path, name: str, holds: Callable[[Path], object]) -> tuple[Path, list[Path]]:
-    """Return the next free path of ``name``, ``name-2``, ..., and suitable folders before it.
+    """Return the free path after ``name``, ``name-2``, ..., and folders with the required content.
 
     Parameters
     ----------

@@ -356,7 +356,7 @@ class RunDirectory:
             jsonio.append_line(self.path / LOG, line, "log")
 
     def _note(self, event: str, **fields: Any) -> None:
-        """Log an event; if this fails, warn, and log the event together with the next event."""
+        """Log an event; if this fails, warn, and keep the event until the next event is logged."""
         try:
             self.log_event(event, **fields)
         except WriteError as error:

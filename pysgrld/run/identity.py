@@ -92,7 +92,7 @@ def identities(
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """Return a line ``name: old -> new`` for each field that differs, sorted by name."""
+    """Return lines ``name: old -> new``, sorted by name, for fields that differ in two records."""
     lines = []
     # The types are checked, because a damaged record may have any values.
     kinds = {"name": str, "words": int, "sha256": str}
@@ -117,7 +117,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
 
 def mismatch(summary: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    """Return a message with a summary line and a line for each difference.
+    """Return a message: a summary line, and a line for each field that differs.
 
     Parameters
     ----------

@@ -109,7 +109,7 @@ def parse_sealed(data: bytes, place: Path) -> Any:
 
 @lru_cache(maxsize=4)
 def _expected_digest(data: bytes) -> str:
-    """Return the digest that a sealed file should have; results are cached for repeated reads."""
+    """Compute the digest that a sealed file should have; results for the same bytes are cached."""
     value = parse(data)
     del value[SEAL]
     return _seal(value)

@@ -195,7 +195,7 @@ class Lock:
             )
 
     def release(self, *, ours: bool = True) -> None:
-        """Release the lock, and empty the lock file if ``ours`` is True."""
+        """Release the lock; if ``ours`` (it was taken successfully), empty the lock file."""
         if ours and is_same(self.path, self._fd):
             with contextlib.suppress(OSError):
                 os.ftruncate(self._fd, 0)

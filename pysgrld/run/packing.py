@@ -129,7 +129,7 @@ class _Part:
         self._fd, self._start, self._stop, self._tell = fd, start, stop, tell
 
     def read(self, size: int) -> bytes:
-        """Return the next bytes, at most ``size``; empty at the end."""
+        """Return the next bytes of the part, at most ``size``; no bytes at its end."""
         piece = bytearray(max(0, min(size, self._stop - self._start)))
         read_into(self._fd, memoryview(piece), self._start)
         self._start += len(piece)

@@ -44,7 +44,7 @@ class Part(NamedTuple):
 
 
 class StoredParts:
-    """Folder of numbered parts, which a run stores before its first checkpoint.
+    """Folder of a run's short chains, each stored as a numbered part until the first checkpoint.
 
     Parameters
     ----------

@@ -258,7 +258,7 @@ class Samples:
             self._is_there(path, path.name, written)
 
     def listed(self, *, again: bool = False) -> dict[str, Written]:
-        """Return size and digest of the samples listed in the newest checkpoint, by file name.
+        """Return size and digest of each sample that the newest checkpoint lists, by file name.
 
         Parameters
         ----------

@@ -17,7 +17,7 @@ NATURAL = Annotated[int, 0]
 
 
 class Each(NamedTuple):
-    """Type of a list or table that may be missing; all its values have the same schema."""
+    """Declared type of a list or table that may be missing; ``schema`` is the type of a value."""
 
     schema: Schema
 

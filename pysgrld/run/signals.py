@@ -105,7 +105,7 @@ class StopFlag(contextlib.ExitStack):
             self.reason = reason
 
     def should_stop(self, step_seconds: float) -> bool:
-        """Return True if a stop was requested, or if the time limit is nearer than a step."""
+        """Return True if a stop was requested, or if the time limit is before the end of a step."""
         if step_seconds > self.seconds_left():
             self.stop("time limit")
         return self.reason is not None

@@ -255,7 +255,7 @@ def check_header(path: Path, head: bytes, size: int) -> TensorHeader:
 
 
 def _describe_packed(path: Path, tensor: Tensor, form: Any) -> Tensor:
-    """Return a compressed array's entry with its uncompressed type and shape, from ``form``."""
+    """Return a compressed array's entry with uncompressed type and shape, parsed from ``form``."""
     match = _FORM.fullmatch(form) if isinstance(form, str) else None
     shape = tuple(map(int, match[2].split())) if match else ()
     if (
@@ -273,7 +273,7 @@ def _describe_packed(path: Path, tensor: Tensor, form: Any) -> Tensor:
 
 
 def _read_header(path: Path, fd: int, size: int) -> tuple[TensorHeader, bytes]:
-    """Read and check the header; return it and all bytes that precede the data."""
+    """Read and check a file's header; return the header and all bytes before the arrays."""
     if size < 8:
         raise DamagedError(f"{path}: the file has {size} bytes, too few for a header")
     prefix = bytearray(8)

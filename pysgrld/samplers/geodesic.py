@@ -89,7 +89,7 @@ class Thermostat(Geodesic):
         return super().new_arrays(block) | {"zeta": np.array([block.settings.friction])}
 
     def friction(self, h: float) -> float:
-        """Adapt the friction xi to the temperature over half a step; return the friction per step.
+        """Adapt the friction xi by half a step, given the temperature; return friction per step.
 
         xi may become negative.
         """

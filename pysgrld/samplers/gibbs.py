@@ -83,7 +83,7 @@ class Mean(Rows):
     _statistics: Counts | None = None  # token counts in the last step
 
     def topic_conditional(self, key: Key) -> TopicConditional | None:
-        """Return topics' conditional distribution, or None if topics are drawn as logarithms."""
+        """Return topics' conditional distribution; None before the first step or for logarithms."""
         if self.block.prior < FLOAT_ETA or self._statistics is None:
             return None
         return TopicConditional(key, self._statistics)

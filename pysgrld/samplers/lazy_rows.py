@@ -98,7 +98,7 @@ class LazyRows(Rows):
         self.last[statistics.rows] = self.now
 
     def catch_up(self, key: Key, words: Int32s) -> None:
-        """Bring the rows of ``words`` up to date, and at regular intervals all rows.
+        """Bring the rows of ``words`` up to date, or all rows if that is due.
 
         All rows are renewed every `RENEW` iterations, and if the sum of a topic is small.
         """

@@ -147,7 +147,7 @@ class Points(BlockState[Potential]):
     # ---- reading
 
     def rows(self, words: Int32s | None = None) -> Floats:
-        """Return the points' rows for the given words, or all rows if None, in single precision."""
+        """Return the points' rows for the given words in single precision; by default all rows."""
         return (self.x if words is None else self.x[words]).astype(np.float32)
 
     def add_to(self, total: Doubles) -> None:

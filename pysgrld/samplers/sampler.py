@@ -243,7 +243,7 @@ class Sampler:
         return states.from_checkpoint(block, arrays, threads, warm=warm)
 
     def _states(self, block: Block) -> tuple[type[BlockState[Any]], Block]:
-        """Return the class of a block's state, and the block; missing settings get defaults."""
+        """Return the class of a block's state, and the block, with default settings if needed."""
         if block.settings is None:
             block = block._replace(settings=self.settings_class())
         states: type[BlockState[Any]] = getattr(import_module(self.module), self.state)

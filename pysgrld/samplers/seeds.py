@@ -18,7 +18,7 @@ ELSEWHERE = 0.01
 
 
 def add_seed_counts(statistics: Counts, seeds: Seeds, *, whole_tokens: bool) -> Counts:
-    """Add the prior counts of seed words to a minibatch's counts, and make the counts integers.
+    """Add the prior counts of seed words to a minibatch's counts; the sums are integers.
 
     The integers have a unit that is small enough for prior counts.
 

@@ -33,7 +33,7 @@ LEAST = 1e-30
 
 @dataclass(frozen=True)
 class ShapesSettings(SamplerSettings):
-    """Settings of the samplers of gamma shapes, which the model chooses.
+    """Settings that a model chooses for the samplers of gamma shapes.
 
     Attributes
     ----------
@@ -154,7 +154,10 @@ class WarmShapes(Shapes):
     """Gamma shapes during the noise-free warm-up."""
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Move the gamma shapes without noise: r <- |r + (h/M) (gamma0/K + X - r (c0 + Q))|."""
+        """Move the gamma shapes without noise: r <- |r + (h/M) (gamma0/K + X - r (c0 + Q))|.
+
+        M is the running scale of steps; X and Q are the sufficient statistics.
+        """
         del key
         self._move(statistics, h, np.zeros(self.block.shape[1]))
 

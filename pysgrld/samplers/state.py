@@ -259,7 +259,7 @@ class BlockState(ABC, Generic[S]):
 
     @classmethod
     def _small(cls, block: Block, *, warm: bool) -> dict[str, Array]:
-        """Create a state of a block with few rows, and return the state's arrays."""
+        """Return the arrays of a state with few rows, from whose shapes `forms` infers the axes."""
         hyper = block.hyper
         if isinstance(hyper, np.ndarray):
             hyper = np.resize(hyper, block.shape[0])
@@ -368,7 +368,7 @@ class BlockState(ABC, Generic[S]):
         return None
 
     def weights(self, words: Int32s | None = None) -> Floats | None:
-        """Return the weights for sampling token topics, (R, Kp), or None if `rows` are used."""
+        """Return the weights for sampling token topics, (R, Kp); None if `rows` has them."""
         del words
         return None
 
@@ -417,7 +417,7 @@ class BlockState(ABC, Generic[S]):
 
 
 def update_scale(m: Doubles, updates: Int64s, estimate: Doubles, weight: Schedule) -> Doubles:
-    """Update in place a running average that preconditions the steps, and return the average.
+    """Update in place the running average M by which steps are scaled, and return M.
 
     This is M of Cong, Chen, Liu and Zhou (2017), eq. 18. The first estimate becomes M; each later
     estimate sets M <- (1 - w) M + w estimate.

@@ -341,7 +341,7 @@ COUNTED_CONCENTRATION = Sampler(
 
 
 def choose_sampler(algo: str, block: Block) -> Sampler:
-    """Return the sampler of a parameter block, in a model whose topics ``algo`` samples.
+    """Return the sampler of a parameter block, given the algorithm that samples the topics.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ class WalkingRows(BlockState[Counts]):
 
     @classmethod
     def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
-        """Draw the logarithm of one Gamma(1) variate per word and topic, for all time slices."""
+        """Draw initial log weights of words, equal in all time slices, as logs of Gamma(1)."""
         return cls(block, threads, **draw_initial_walks(key, block, threads))
 
     def update_arguments(self, key: Key, counts: Counts) -> dict[str, Any]:
@@ -83,7 +83,7 @@ class WalkingRows(BlockState[Counts]):
         }
 
     def rows(self, words: Int32s | None = None) -> Floats:
-        """Return the probabilities phi of the given rows in each topic, with a small lower bound.
+        """Return phi for the given rows (words in time slices), with a small lower bound.
 
         Because of the bound, each token can have some topic.
         """
@@ -193,7 +193,7 @@ class MetropolisWalks(WalkingRows):
     acceptance: Doubles = np.zeros(0)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Propose a step for each word in turn, with the default step size times ``h``."""
+        """Propose a change of each word's log weights; ``h`` scales the default step size."""
         (v, k), slices = self.block.shape, self.block.copies
         length = h * min(LONGEST, ACCEPTED * slices ** (-1.0 / 3.0))
         accepted = core.walk_accept(**self.update_arguments(key, statistics), h=length)

@@ -116,7 +116,7 @@ class ReadySearch(NamedTuple):
     request: SearchRequest
 
     def training_request(self, contender: Contender, out: Path, **changes: Any) -> Request:
-        """Return the request to train a run of one setting with a part of the search's threads."""
+        """Return the request to train a run of a setting, with a share of the search's threads."""
         request = self.request
         threads = max(1, Request(request.inputs, request.choices).threads // request.jobs)
         choices = request.choices.without(_OF_SEARCH).updated(contender.choices)

@@ -292,7 +292,7 @@ def read_result(
 
 
 def share_found_by_all(chains: Sequence[Results]) -> float | None:
-    """Return the fraction of words that lie in topics found by every chain.
+    """Return the share of the tokens that lie in topics found by every chain.
 
     Another chain has found a topic of the first chain if the topic and its match have at least 70 %
     of their probability in common. Returns None for a single chain, or if topics cannot be matched.

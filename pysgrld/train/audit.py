@@ -237,7 +237,7 @@ def _judged(
 
 
 class _InChain(NamedTuple):
-    """Overlap of an audited topic with a chain: best single topic, and best mean of two topics."""
+    """Overlap of an audited topic with its best match in a chain: a topic, or a mean of two."""
 
     best: int
     one: float

@@ -22,7 +22,7 @@ def begin(
     keep_mean: bool = True,
     watched: HeldOut | None = None,
 ) -> Posterior:
-    """Start a chain of the model in the options, and create averages over its posterior samples.
+    """Start a chain of the model that the options name, and create averages over its samples.
 
     Parameters
     ----------

@@ -123,7 +123,7 @@ class TrainingNeeds(NamedTuple):
 
     @property
     def lacks_words(self) -> bool:
-        """True if a sample is so small that it lacks many words of the corpus."""
+        """True if the sample of documents is so small that it lacks many words of the corpus."""
         return self.unseen > _UNSEEN
 
     def with_minibatch(self, minibatch: int) -> TrainingNeeds:
@@ -141,7 +141,7 @@ class TrainingNeeds(NamedTuple):
         return epochs * self.iterations * each / 3600
 
     def faster_minibatch(self, cores: int | None) -> TrainingNeeds | None:
-        """Return the needs with larger minibatches for ranks if these halve the hours, else None.
+        """Return the needs with larger minibatches if these halve the ranks' hours, else None.
 
         Parameters
         ----------

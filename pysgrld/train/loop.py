@@ -252,7 +252,7 @@ class Training:
         return []
 
     def _convergence(self, settled: ConvergenceScores) -> str:
-        """Return a line with the current score, and the score after half of the samples."""
+        """Return a line about convergence: the current score, and that at half of the samples."""
         if self.posterior.watch is not None:
             now, before = (self.score.show(x) for x in (settled.score, settled.at_half))
             return (
@@ -281,7 +281,7 @@ class Training:
         return None
 
     def _next_orders(self) -> Orders:
-        """Decide this rank's next action, and return its orders, which `Rounds` combines."""
+        """Decide this rank's next action; return orders, which `Rounds` combines over ranks."""
         step = self.chain.step
         self._order = decide(
             step,

@@ -115,7 +115,7 @@ class Rounds:
 
 
 def why_all_stop(comm: Communicator, stop: StopFlag) -> str:
-    """Return why the first rank that must stop does so; with several ranks, name the rank."""
+    """Return the first reason to stop in order of ranks; with several ranks, name the rank."""
     reasons = comm.allgather(stop.reason)
     rank = next(r for r, reason in enumerate(reasons) if reason)
     return str(reasons[rank]) + (f" (rank {rank})" if comm.size > 1 else "")
@@ -131,7 +131,7 @@ def stopped_before_all(reason: str) -> Interrupted:
 def begin_together(
     chain: Chain, comm: Communicator, first: FirstTopics | None = None, *, restored: bool = False
 ) -> None:
-    """Begin the chains of all ranks in one state: a checkpoint's, or one with given topics.
+    """Begin the chains of all ranks in the same state, of a checkpoint or with initial topics.
 
     Parameters
     ----------

@@ -254,7 +254,7 @@ def chosen_options(run: RunDirectory, options: Resolved, without: frozenset[str]
 
 
 def _run_before(name: str, folder: Path, request: Request, *, only_new: bool) -> Path:
-    """Return the earlier run that ``--from`` continues, even if the command is repeated.
+    """Return the run that ``--from`` continues; a repeated command continues the same run.
 
     If the same command has begun the latest run and not finished it, the result is the run that the
     latest run continues.

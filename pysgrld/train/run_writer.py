@@ -170,7 +170,7 @@ class RunWriter:
         return f"{self.score.title} {self.score.show(average, average.error)} ({draws})"
 
     def _keep(self, step: int, chain: Chain, due: Collection[bool]) -> Mapping[str, Array] | None:
-        """Store a sample in full, as top words only, or both, if due; return the sample or None."""
+        """Store a sample if due, in full, as top words or both; return it, or None if not due."""
         if not due:
             return None
         sample = chain.sample()

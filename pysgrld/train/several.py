@@ -92,7 +92,7 @@ def train_chains(request: Request, number: int, watcher: Watcher, explain: Expla
 def choose_folder(
     candidate: Candidate, config: Mapping[str, Any], number: int, *, free: Iterable[str]
 ) -> Path:
-    """Choose the folder of the chains: unfinished chains with the same configuration, or a new one.
+    """Choose a folder: that of unfinished chains with the same configuration, or a new one.
 
     Parameters
     ----------

@@ -183,7 +183,7 @@ def clusters_of_topics(
 def _clustered(
     topics: dict[int, Floats], used: Sequence[int], k: int, corpus: CorpusFacts, run_on: RunOn
 ) -> FirstTopics | None:
-    """Cluster the topics of the chosen chains; return the mean topics on the first rank only."""
+    """Cluster the topics of the chosen chains; return cluster means, on the first rank only."""
     comm, first, is_stopped = run_on.comm, None, False
     if comm.rank == 0 and used:
         together = np.empty((len(used) * k, corpus.words), np.float32)

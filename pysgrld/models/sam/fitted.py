@@ -219,7 +219,7 @@ class SphericalFitted(BlockFitted):
         return float(0.2 / options.kappa**0.5)
 
     def weights(self, documents: SomeDocuments, layer: int) -> Doubles | None:
-        """Return each topic's mean proportion in the documents, (K,); None without documents."""
+        """Return each topic's mean proportion in the documents, (K,); None if they are missing."""
         training = documents()
         if training is None:
             return None

@@ -97,9 +97,9 @@ class Prior(NamedTuple):
 def topic_products(
     x: Doubles, vectors: Directions, prior: Prior, work: core.Workspace, threads: int
 ) -> tuple[Products, float]:
-    """Return inner products of topics and documents, and the norm of the topics' resultant.
+    """Return inner products of topics and documents, and the norm of the topics' weighted sum.
 
-    The resultant is kappa0 m + sigma sum_k beta_k (see `Prior`).
+    The weighted sum is kappa0 m + sigma sum_k beta_k (see `Prior`).
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ class Walk(NamedTuple):
 
 
 class Walked(NamedTuple):
-    """Drawn proportions, and statistics of the trajectories.
+    """Topic proportions drawn by `walk`, with acceptance rate and mean jump of the trajectories.
 
     Attributes
     ----------

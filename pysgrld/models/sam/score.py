@@ -145,7 +145,7 @@ class LogPerplexity(DensityScorer):
         return log_densities
 
     def update(self, key: Key, parts: Draw) -> float:
-        """Add a posterior sample to the running average, and return the averaged score."""
+        """Add a posterior sample to the documents' averaged densities, and return their score."""
         averaged = super().update(key, parts)
         if (self.samples - 1) % SPARSE == 0:
             log_densities = self.importance(key, parts)
@@ -156,7 +156,7 @@ class LogPerplexity(DensityScorer):
         return averaged
 
     def unigram(self, counts: Int64s) -> Estimate:
-        """Return the score of a model with one topic: the weighted word frequencies of training.
+        """Return the score of a model whose only topic is the training words' weighted frequencies.
 
         The score is NaN before the first draw, which has the weights of words.
         """
@@ -187,12 +187,12 @@ class LogPerplexity(DensityScorer):
         return {"log_perplexity_importance": better}
 
     def arrays(self) -> dict[str, Array]:
-        """Return the running averages as arrays for a checkpoint."""
+        """Return the averages of the documents' densities as arrays, for a checkpoint."""
         counts = np.array([self.samples, self.proposed])
         return {"total": self._total, "better": self._better, "samples": counts}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Restore the averages from `arrays`.
+        """Restore the averages of the documents' densities from `arrays`.
 
         Raises
         ------
@@ -225,7 +225,7 @@ def dirichlets(shape: Doubles, key: Key, stream: int, threads: int) -> Doubles:
 
 
 def _log_beta(shape: Doubles) -> Doubles:
-    """Return the log of the normalising constant of the Dirichlet density for each row."""
+    """Return the log of the Dirichlet density's normalising constant for each row of ``shape``."""
     lgamma = np.vectorize(math.lgamma, otypes=[float])
     log_beta: Doubles = lgamma(shape.sum(axis=-1)) - lgamma(shape).sum(axis=-1)
     return log_beta

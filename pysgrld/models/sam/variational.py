@@ -112,7 +112,7 @@ def gamma_functions(x: Doubles) -> GammaFunctions:
 
 
 class Cosines(NamedTuple):
-    """Expected cosine rho of each document with its topic mixture, and intermediate results.
+    """Expected cosine rho of each document with its topic mixture, and terms of its formula.
 
     Attributes
     ----------
@@ -289,7 +289,7 @@ def fit(shapes: Doubles, gram: Doubles, along: Doubles, law: Law, passes: int) -
 
 
 def objective_parameters(options: SphericalOptions, words: int) -> Law:
-    """Return the model parameters of the variational objective for a vocabulary size.
+    """Return the constants of the variational objective, which depend on the vocabulary size.
 
     Parameters
     ----------
@@ -323,7 +323,7 @@ def expected_proportions(options: SphericalOptions, words: int, products: Produc
 
 
 class VariationalDocuments(DocumentSampler):
-    """Fit of documents as unit vectors, with variational Dirichlet posteriors of proportions.
+    """Variational fit of documents as unit vectors, with a Dirichlet posterior of proportions.
 
     Parameters
     ----------

@@ -197,7 +197,7 @@ def _replaced(left: _ComparedRun, right: _ComparedRun) -> list[tuple[int, int]]:
 
 
 class _ComparedRun:
-    """One of the compared runs, with its topics over its own words and over the common words.
+    """One of the compared runs, with its topics over all its words and over the common words.
 
     Parameters
     ----------

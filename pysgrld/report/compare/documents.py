@@ -1,4 +1,4 @@
-"""Topic proportions of the same documents in two runs, to compare topics without their words."""
+"""Topic proportions of the same documents in two runs, by which their topics are compared."""
 
 from __future__ import annotations
 

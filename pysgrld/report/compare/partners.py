@@ -78,7 +78,7 @@ class Likening(NamedTuple):
         return self.likeness.overlap(np.broadcast_to(one, distributions.shape), distributions)
 
     def put_together(self, topics: Topics, rows: list[int]) -> Floats:
-        """Return the mean of topics, (V,), weighted unless all weights are 0, and then `scaled`."""
+        """Average topics by weight, or equally if all weights are 0; return the scaled mean."""
         weights = topics.weights[rows]
         if not weights.sum() > 0.0:
             weights = np.ones(len(rows))
@@ -199,7 +199,7 @@ def _divided(
 def _alone(
     ones: Topics, candidates: Topics, similarity: Doubles, excluded: set[int], how: Likening
 ) -> list[tuple[int, int, float]]:
-    """Return unmatched topics as tuples (row, row of the most similar topic, overlap)."""
+    """Return tuples (row of an unmatched topic, row of the most similar topic, their overlap)."""
     rows = [n for n in range(len(ones.phi)) if n not in excluded]
     nearest = similarity[rows].argmax(axis=1)
     overlaps = how.likeness.overlap(ones.phi[rows], candidates.phi[nearest])

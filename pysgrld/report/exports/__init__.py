@@ -198,7 +198,7 @@ def export(
 
 
 def drawn_from(results: Results, draw: str) -> str:
-    """Return text that names the source of the topics: mean of the samples, or current topics."""
+    """Return text that names the source of exported topics, such as "mean of 40 samples"."""
     if draw == "last":
         return "current topics"
     if results.fitted.samples:

@@ -189,7 +189,7 @@ def _write_draws(
     *,
     scored: bool,
 ) -> None:
-    """Write the topics and quantities of each draw, and held-out log probabilities."""
+    """Write topics, other quantities and held-out log probabilities of each draw."""
     posterior, statistics = file.create_group("posterior"), file.create_group("sample_stats")
     first, size = chains[0], (len(chains), len(steps))
     coordinates = {"chain": [results.chain for results in chains], "draw": steps}

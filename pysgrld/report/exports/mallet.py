@@ -1,4 +1,4 @@
-"""Files in MALLET's formats: one draw of the topics of all tokens, and its statistics.
+"""Files in MALLET's formats: a topic drawn for each token, and statistics of this draw.
 
 Formats follow MALLET 2.0.8 and later: ``state.gz`` (`--output-state`), ``topic-keys.txt``
 (`--output-topic-keys`), ``doc-topics.txt`` (`--output-doc-topics`), ``topic-word-weights.txt``.

@@ -216,7 +216,7 @@ _INFO = ("Term", "Freq", "Total", "Category", "logprob", "loglift")
 
 
 def relevant(log_p: Doubles, log_lift: Doubles, n: int) -> Int64s:
-    """Return the sorted ids of the words that are among the n most relevant for any lambda.
+    """Return the sorted ids of words that are among the n most relevant for some lambda.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def relevant(log_p: Doubles, log_lift: Doubles, n: int) -> Int64s:
 
 
 def _undominated(a: Doubles, b: Doubles, n: int) -> Int64s:
-    """Return the indices of candidates: all points that fewer than n points exceed in a and b."""
+    """Return indices that include all points that fewer than n points exceed in both a and b."""
     order = np.argsort(-a, kind="stable")
     front, size = np.empty(0, np.int64), max(64, n)
     while len(order):

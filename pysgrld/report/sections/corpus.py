@@ -47,7 +47,7 @@ _PARTS = {
 
 
 class _AlikeIntervals:
-    """Intervals of main topics' shares in documents without draws, from similar documents.
+    """Estimator of intervals of main topics' shares, from similar documents with intervals.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class _AlikeIntervals:
         self._gaps = [np.bincount(alike, end - mean) / number for end in ends]
 
     def __call__(self, mean: Floats, lengths: Int64s) -> list[Floats]:
-        """Return interval bounds: mean shares, plus average deviations in similar documents.
+        """Return bounds of intervals: the shares plus mean deviations of similar documents' bounds.
 
         The bounds are 0 for a document without similar documents.
         """
@@ -198,7 +198,7 @@ class CorpusAtAGlance(Section):
         return {"dots": packed.add("name", "utf8", text.encode("utf-8", "replace"))}
 
     def files(self) -> Iterator[tuple[str, bytes, int]]:
-        """Yield files with positions and main topics of documents that the page adds to its map.
+        """Yield a file for each block of further documents on the map: their positions and topics.
 
         Each of these documents is placed between the most similar documents of the page's map.
         """

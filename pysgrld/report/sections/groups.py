@@ -139,7 +139,7 @@ class GroupShares(Section):
         return found
 
     def files(self) -> Iterator[tuple[str, bytes, int]]:
-        """Yield files with the best column's group of each additional document on the map."""
+        """Yield a file for each block of further documents on the map: their groups."""
         if self._best is not None:
             for number, rows in enumerate(self.run.beside_rows):
                 content = self._levels(rows).astype(np.uint8).tobytes()
@@ -313,7 +313,7 @@ def clustered(
 
 
 def by_columns(about: Known, wanted: Sequence[str], rows: Int64s) -> list[Groups]:
-    """Group documents by each of the given columns, by default by all columns of the `KINDS`.
+    """Group documents by each of the given columns; by default, by each column of the `KINDS`.
 
     Parameters
     ----------

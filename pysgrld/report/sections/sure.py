@@ -254,7 +254,7 @@ class HowSure(Section):
     # ---- the curve
 
     def _curve(self) -> dict[str, Any] | None:
-        """Return curves of scores over time, for averages over draws and for single draws."""
+        """Return curves of scores over training time: averaged over draws, and of single draws."""
         results, found, kind = self.run.results, self.run.evaluation, self.run.results.fitted.score
         iterations, clock = self._clock
         history = results.history()

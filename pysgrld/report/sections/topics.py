@@ -32,7 +32,7 @@ class TopicRecords(Section):
             run.sample_visitors.append(self._seeds.add)
 
     def main(self) -> dict[str, Any]:
-        """Return the number of topics, the layer, and the kind of intervals."""
+        """Return the number of topics, the layer, and remarks on inactive topics and intervals."""
         run, fitted = self.run, self.run.results.fitted
         spread = run.results.spread()
         coherence = run.results.coherence(TEN, run.at)

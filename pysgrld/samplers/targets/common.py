@@ -283,7 +283,7 @@ def log_total(log_g: Doubles, axis: int = 0) -> Doubles:
 
 
 def draw_minibatch(total: int, minibatch: int, chains: int, key: Key) -> Int64s:
-    """Draw indices of observations with replacement, (chains, minibatch), 0 to total - 1.
+    """Draw indices of observations, from 0 to total - 1, with replacement, (chains, minibatch).
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ CHAINS, ADDED, UNIFORM, EXACT, COSINES = range(5)
 
 
 def dot(a: Doubles, b: Doubles) -> Doubles:
-    """Return inner products over the last axis, which has length 1 in the result.
+    """Return inner products over the last axis, (..., 1).
 
     Parameters
     ----------

@@ -39,7 +39,9 @@ def gamma(
     start: float | None = None,
     seed: int = 0,
 ) -> Doubles:
-    """Sample the mean of Poisson counts, Gamma(shape + sum of counts, rate + number of counts).
+    """Sample the mean X of Poisson counts from its gamma posterior.
+
+    The posterior is Gamma(shape + sum of counts, rate + number of counts).
 
     The process is the Cox-Ingersoll-Ross process on (rate + number) X. It is exact for every step
     if all counts are used. Without counts this samples any gamma distribution. Baker, Fearnhead,

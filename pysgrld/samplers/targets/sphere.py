@@ -235,7 +235,7 @@ class Energy(Protocol):
         """
 
     def gradient(self, x: Doubles) -> Doubles:
-        """Return the energy's Euclidean gradient, with the shape of x; it need not be tangent.
+        """Return the energy's Euclidean gradient, with the shape of x; samplers project it.
 
         Parameters
         ----------
@@ -504,7 +504,7 @@ class FrictionChains(MovingPoints):
             self.friction += (measured - 1.0).reshape(self.friction.shape) * 0.5 * h
 
     def scaled_noise(self, z: Doubles, h: float, variance: Doubles | float) -> Doubles:
-        """Return the noise to add in a step, with variance 2 C h minus the gradient noise's variance.
+        """Return a step's noise, which with the gradient's noise has variance 2 C h (C: friction).
 
         Parameters
         ----------
