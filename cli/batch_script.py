@@ -171,7 +171,7 @@ class Job(NamedTuple):
 
 
 def _filled(word: str, values: Mapping[str, str]) -> str:
-    """Replace names in braces, such as ``{seed}``, by their values."""
+    """Replace names in braces in a word of the command, such as ``{seed}``, by their values."""
     for name in _PLACE.findall(word):
         if name not in values:
             names = ", ".join(f"{{{n}}}" for n in values)
@@ -240,7 +240,7 @@ def script(job: Job) -> str:
 
 
 def _comment(job: Job) -> list[str]:
-    """Return the script's comments, which explain its time limit and its MPI options."""
+    """Return the script's comments, which explain the time limit and the MPI options."""
     if job.shared:
         return [
             *_comment(job._replace(nodes=None, ranks=None)),

@@ -271,7 +271,7 @@ class Screen(logging.Handler):
 
     @contextlib.contextmanager
     def steps(self) -> Iterator[Any]:
-        """Yield a function that shows a step's name, and how many of its units are finished."""
+        """Yield a function that shows the current step of a command, and its finished units."""
         with contextlib.ExitStack() as stack:
             counters: dict[str, Any] = {}
 

@@ -27,7 +27,7 @@ def shortened(message: str, value: str) -> str:
 
 
 class SettingValue(click.ParamType):  # type: ignore[type-arg]
-    """Click type of ``--set``, with the command's settings by name."""
+    """Click type of the values of ``--set``, given the command's settings by name."""
 
     name = "setting"
 

@@ -1,4 +1,4 @@
-"""Progress output of several chains: a common bar on terminals, a chain's name in log lines."""
+"""Progress output of several chains: one bar on terminals, lines with the chain's name in logs."""
 
 from __future__ import annotations
 

@@ -417,7 +417,7 @@ def _show(
     rows: int | None,
     brief: bool,
 ) -> None:
-    """Print the topics that fit into `rows` lines (None for all); if `brief`, one line each."""
+    """Print the topics that fit into `rows` lines, or all if None; if `brief`, one line each."""
     samples, noun = results.fitted.samples, results.fitted.noun
     what = f"mean of {plural(samples, 'posterior sample')}" if samples else f"current {noun}s"
     where = (

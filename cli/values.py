@@ -35,7 +35,7 @@ def files(ctx: click.Context, param: click.Parameter, begun: str) -> list[Comple
 
 
 def runs(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Complete the name of a run in ``./sgmc-runs``; if none fits, the shell completes a path."""
+    """Complete the name of a run in ``./sgmc-runs``; if no run fits, the shell completes a path."""
     del ctx, param
     from pysgrld.run.choose import ROOT
 

@@ -59,7 +59,7 @@ class Documents:
 
     @property
     def rows(self) -> Int32s:
-        """Row of the topic matrix for each entry, (nnz,); it depends on word and time slice."""
+        """Row of the topic matrix for each entry, (nnz,), given the entry's word and time slice."""
         if self.slices is None:
             return self.indices
         of_entries = np.repeat(self.slices, np.diff(self.indptr))

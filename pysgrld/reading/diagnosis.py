@@ -298,7 +298,7 @@ LARGE = 1.25
 
 
 def is_firm(topic: MatchedTopic, chains: int, share: float) -> bool:
-    """Return True if another chain is expected to have a topic, given its overlap and share.
+    """Return True if another chain is likely to have a topic, by the topic's overlap and share.
 
     Parameters
     ----------

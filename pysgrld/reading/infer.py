@@ -231,7 +231,7 @@ def write_proportions(
 
 
 class Share(NamedTuple):
-    """Parts that a process writes: part ``number``, and every ``total``-th part after it."""
+    """Parts that one of ``total`` processes writes: ``number``, ``number`` + ``total``, ..."""
 
     number: int = 1
     total: int = 1

@@ -316,7 +316,7 @@ def score(
 def _evaluated(
     results: Results, scorers: Sequence[Scorer], observed: float | None, seed: int
 ) -> Evaluation:
-    """Return the evaluation of a run, given the scorers of its chains in order."""
+    """Return the evaluation of a run, from the scorers of its chains."""
     scorer, step = scorers[0], results.fitted.record.step
     topics = select_words(results.fitted.current, scorer.words)
     point = scorer.point(Key(seed, results.chain, step), topics)

@@ -151,7 +151,7 @@ def _apart(rows: Floats, others: Floats) -> Floats:
 
 
 def _block_size(others: int) -> int:
-    """Return a number of documents whose distances to ``others`` documents fit in memory."""
+    """Return the number of documents in a block, whose distances to ``others`` fit in memory."""
     return max(1, min(_BLOCK, _SIMILARITIES // max(others, 1)))
 
 

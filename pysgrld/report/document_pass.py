@@ -1,4 +1,4 @@
-"""Statistics of the topics of documents, computed in one pass over documents in bounded memory."""
+"""Statistics of the topics of documents, computed in one pass, with bounded memory."""
 
 from __future__ import annotations
 

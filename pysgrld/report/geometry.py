@@ -1,4 +1,4 @@
-"""Distances between topics, and a map, a tree and colours that are computed from them."""
+"""Distances between topics, and a map, a tree and colours computed from the distances."""
 
 from __future__ import annotations
 

@@ -327,7 +327,7 @@ def _shown(
 
 
 def _best_stretches(places: Places, gains: Doubles, ends: Int64s) -> list[tuple[int, int]]:
-    """Return the start and end of the passage of each text that is most about its main topic.
+    """Return the start and end of each text's passage in which its main topic is strongest.
 
     A passage has at most 300 characters, or one word. A text without words has the passage (0, 0).
 

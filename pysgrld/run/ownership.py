@@ -105,7 +105,7 @@ class Mark(NamedTuple):
 
 
 def file_mark(path: Path, size: int | None = None) -> Mark | None:
-    """Return size and SHA-256 of a file; None if it is not regular or its size is not `size`.
+    """Return size and SHA-256 of a file; None unless the file is regular and has ``size`` bytes.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ _POINT = "part"
 
 
 class Part(NamedTuple):
-    """Stored state of a part: the number of steps done, and arrays."""
+    """Stored state of a short chain: the number of steps done, and arrays."""
 
     step: int
     arrays: Mapping[str, Array]
@@ -111,7 +111,7 @@ class StoredParts:
                     path.unlink(missing_ok=True)
 
     def choose(self, numbers: Sequence[int]) -> None:
-        """Record the numbers of the stored parts that this run uses from now on.
+        """Record which stored parts, by number, this run uses from now on.
 
         Raises
         ------

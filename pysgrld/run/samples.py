@@ -308,7 +308,7 @@ class Samples:
         return True
 
     def rewind(self, table: Mapping[str, Written]) -> None:
-        """Restore the existing samples that a checkpoint lists, and delete all other samples.
+        """Restore the dropped samples that a checkpoint lists; delete all samples that it lacks.
 
         Raises
         ------

@@ -113,7 +113,7 @@ class Mean(Rows):
         self._statistics = statistics
 
     def snapshot(self) -> Self:
-        """Return a copy that does not change while this state is updated."""
+        """Return a copy of this state, which later updates do not change."""
         copy = super().snapshot()
         if self._statistics is not None:
             # Copy the counts, because the next sweep overwrites them.

@@ -388,7 +388,7 @@ class BlockState(ABC, Generic[S]):
         return numbers
 
     def snapshot(self) -> Self:
-        """Return a copy that does not change while this state is updated."""
+        """Return a copy of this state, which later updates do not change."""
         arrays = {name: array.copy() for name, array in self.arrays().items()}
         return type(self)(self.block, self.threads, self.then, **arrays)
 

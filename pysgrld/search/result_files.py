@@ -151,7 +151,7 @@ def draw(result: SearchResult, path: Path) -> Path:
 
 
 class ChartPoint(NamedTuple):
-    """Value of a setting with a given number of topics, with bounds if they are known."""
+    """Point of a chart: a setting's number of topics and value, with bounds if these are known."""
 
     topics: int
     value: float

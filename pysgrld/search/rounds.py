@@ -299,7 +299,7 @@ def decision(
     judged: Sequence[SettingDecision],
     sizes: Mapping[str, int],
 ) -> dict[str, Any]:
-    """Return the line for ``rounds.jsonl`` about a round: best setting, kept settings, next epochs.
+    """Return a round's line for ``rounds.jsonl``: best and kept settings, epochs of the next round.
 
     The line of the last round also names the smallest setting near the best score; it drops no
     setting.

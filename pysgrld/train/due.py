@@ -54,13 +54,13 @@ class Every:
         self.last, self.least, self._next = (step, seconds), least, first
 
     def due(self, step: int, seconds: float) -> bool:
-        """Return True if it is time for the action."""
+        """Return True if the action is due at an iteration and time."""
         if self.steps is not None:
             return step % self.steps == 0 and step != self.last[0]
         distance = min(self.seconds, self._next)
         return seconds - self.last[1] >= distance and step - self.last[0] >= self.least
 
     def done(self, step: int, seconds: float) -> None:
-        """Record that the action has just been done at this iteration and time."""
+        """Record that the action was done at an iteration and time."""
         self.last = step, seconds
         self._next *= 2

@@ -358,7 +358,7 @@ class Training:
         return self.open_ended and self.posterior.convergence_scores() is not None
 
     def _save(self, *, last: bool, finished: bool = False) -> None:
-        """Write a checkpoint, and record how long this took, to end in time before a time limit.
+        """Write a checkpoint, and record its duration, for which a time limit leaves time.
 
         A finished run keeps this checkpoint and the checkpoint before its Gibbs refinement, from
         which training continues if the user requests more iterations. If the user has set the
@@ -372,7 +372,7 @@ class Training:
             self.run.short_chains.remove()
 
     def _saves(self, step: int, seconds: float) -> Every:
-        """Return the schedule of checkpoints; by default, the first checkpoint comes early."""
+        """Return the schedule of checkpoints; by default, the first checkpoint is written early."""
         arrays = self.chain.arrays().values()
         first = math.inf if "checkpoint-every" in self.typed else first_checkpoint_seconds(arrays)
         return Every(self.options.checkpoint_every, step, seconds, first=first)

@@ -139,7 +139,7 @@ def prepare(
 
 
 def move_corpus(plan: Plan, folder: Path) -> Corpus:
-    """Store the corpus of a plan in a folder, where later starts of the run find it.
+    """Store the corpus of a plan in a folder, in which later starts of the run find the corpus.
 
     A corpus that was just read is moved into the folder. A corpus in another run is linked or
     copied. A corpus that the user stored elsewhere is not moved. If the same documents were read

@@ -95,7 +95,7 @@ class LogPerplexity(DensityScorer):
         return self._with_normaliser(cosines)
 
     def importance(self, key: Key, parts: Draw) -> Doubles:
-        """Return each document's log density, by importance sampling of its proportions.
+        """Estimate each document's log density by importance sampling of topic proportions.
 
         The proposal is a Dirichlet distribution with the mean and the total variance of samples from the
         posterior of the document's proportions.
@@ -171,7 +171,7 @@ class LogPerplexity(DensityScorer):
         return self.score(core.log_normaliser(v, kappa) + kappa * cosines.astype(np.float64))
 
     def log_probability(self, key: Key, parts: Draw) -> float:
-        """Return the mean log density per document for one draw, by importance sampling."""
+        """Return one draw's mean log density per document, from samples of topic proportions."""
         return float(self.importance(key, parts).mean())
 
     def shares(self, layer: int) -> Doubles | None:

@@ -162,7 +162,7 @@ def compare(
 
 
 def former_run(name: str) -> str | None:
-    """Return the folder of the run that the given run continues, or None if it continues no run.
+    """Return the folder of the earlier run that a run continues, or None if there is no such run.
 
     Parameters
     ----------

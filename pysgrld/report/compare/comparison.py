@@ -248,7 +248,7 @@ class Comparison(NamedTuple):
 
     @property
     def is_correlated(self) -> bool:
-        """True if topics are also compared by their proportions in the same documents."""
+        """True if topics are compared by both words and proportions in the same documents."""
         return any(topic.correlation is not None for topic in self.topics)
 
     @property

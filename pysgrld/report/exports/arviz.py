@@ -45,7 +45,7 @@ class _Sink(io.RawIOBase):
             raise self._error
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Set the position, and return it."""
+        """Move to a position in the file, and return the position."""
         self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._end}[whence]
         return self._at
 
@@ -103,7 +103,7 @@ def files(results: Results, request: ExportRequest) -> list[str]:
 
 
 def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
-    """Write the draws one at a time, with topics in the order of `_topics_and_words`."""
+    """Write the draws of all chains one at a time, with topics in a common order if requested."""
     target, first, chains, notes = request.folder / FILE, results, results.chains, []
     steps, matched = _steps(chains), not first.fitted.no_mean and first.fitted.likeness is not None
     order, words = _topics_and_words(chains, request) if matched else ([], np.empty(0, np.int64))

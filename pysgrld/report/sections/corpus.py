@@ -77,7 +77,7 @@ class _AlikeIntervals:
 
     @staticmethod
     def _alike(mean: Floats, lengths: Int64s) -> Int64s:
-        """Return each document's class number, which depends on its length and main share."""
+        """Return each document's class, given by its length and its main topic's share."""
         doubling = np.log2(np.maximum(lengths, 1)).astype(np.int64)
         share: Int64s = np.minimum(mean * _ALIKE, _ALIKE - 1).astype(np.int64)
         return _ALIKE * doubling + share

@@ -186,7 +186,7 @@ def langevin(
 
 
 class Target(NamedTuple):
-    """A Dirichlet posterior.
+    """Dirichlet posterior of category probabilities, which the chains sample.
 
     Attributes
     ----------

@@ -154,7 +154,7 @@ def sample(
 
 
 class Chains:
-    """Chains that are updated together. Each is a column of a matrix, as a topic is in LDA.
+    """Chains on the simplex that are updated together; each chain is a column of a matrix.
 
     Parameters
     ----------
