@@ -83,7 +83,10 @@ class Mean(Rows):
     _statistics: Counts | None = None  # token counts in the last step
 
     def topic_conditional(self, key: Key) -> TopicConditional | None:
-        """Return topics' conditional distribution; None before the first step or for logarithms."""
+        """Return the topics' conditional distribution, if known.
+
+        It is None before the first step, and if topics are drawn as logarithms.
+        """
         if self.block.prior < FLOAT_ETA or self._statistics is None:
             return None
         return TopicConditional(key, self._statistics)

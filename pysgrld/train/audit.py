@@ -163,7 +163,7 @@ def audit(
 
 
 def _over(vocabulary: Sequence[str], phi: Floats, words: Sequence[str]) -> tuple[Floats, float]:
-    """Restrict topics to words of the corpus; return these words' mean total probability, too."""
+    """Restrict topics to words of the corpus; also return the mean probability that is kept."""
     place = {word: i for i, word in enumerate(vocabulary)}
     columns = np.array([place.get(word, -1) for word in words])
     foreign = np.zeros((len(phi), len(vocabulary)), np.float32)

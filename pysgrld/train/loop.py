@@ -358,7 +358,7 @@ class Training:
         return self.open_ended and self.posterior.convergence_scores() is not None
 
     def _save(self, *, last: bool, finished: bool = False) -> None:
-        """Write a checkpoint, and record its duration, for which a time limit leaves time.
+        """Write a checkpoint; record its duration, so that the last one ends before a time limit.
 
         A finished run keeps this checkpoint and the checkpoint before its Gibbs refinement, from
         which training continues if the user requests more iterations. If the user has set the

@@ -116,7 +116,7 @@ class RunWriter:
         return float(scorer.unigram(self.word_counts.occurrences)) if scorer else math.nan
 
     def sample(self) -> None:
-        """Take a posterior sample; if due, store it on disk: in full, as top words only, or both."""
+        """Take a posterior sample; if due, store it on disk in full, as top words only, or both."""
         self.posterior.take_sample()
         if not self.posterior.draws:
             return

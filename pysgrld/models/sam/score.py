@@ -171,7 +171,7 @@ class LogPerplexity(DensityScorer):
         return self.score(core.log_normaliser(v, kappa) + kappa * cosines.astype(np.float64))
 
     def log_probability(self, key: Key, parts: Draw) -> float:
-        """Return one draw's mean log density per document, from samples of topic proportions."""
+        """Return one draw's mean log density per document, by importance sampling."""
         return float(self.importance(key, parts).mean())
 
     def shares(self, layer: int) -> Doubles | None:

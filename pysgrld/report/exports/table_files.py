@@ -84,7 +84,7 @@ def files(results: Results, request: ExportRequest) -> list[str]:
 
 
 def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
-    """Write the tables for the topics of the first chain, with their agreement between chains."""
+    """Write the tables for the first chain's topics, with their overlap between chains."""
     layer = request.at
     draw = None if request.draw == "mean" else results.fitted.current
     notes: list[str] = []
