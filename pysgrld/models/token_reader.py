@@ -30,7 +30,7 @@ EXPECTED_PASSES = 8
 
 
 def gibbs_readers(topics: int, alpha: float | None) -> Readers:
-    """Return a factory of readers, which infer documents by sampling the topics of tokens.
+    """Return a function that creates readers, which infer documents by sampling tokens' topics.
 
     Parameters
     ----------

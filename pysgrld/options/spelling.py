@@ -81,7 +81,7 @@ def fold(text: str) -> str:
 
 
 def is_left_out(character: str) -> bool:
-    """Return True for characters that are left out of words: invisible ones and enclosing marks.
+    """Return True for invisible characters and enclosing marks, which are left out of words.
 
     Parameters
     ----------

@@ -103,7 +103,7 @@ def read_phrases(path: str) -> tuple[str, ...]:
 
 
 def spell_phrases(phrases: Sequence[str]) -> str:
-    """Return a short text that stands for a list of phrases: their number and a digest.
+    """Return a short description of a list of phrases: their number and a digest.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ def digest_of_topics(phi: Floats) -> str:
 
 
 def write_former_topics(run: Path, phi: Floats) -> None:
-    """Store the topics of the earlier run from which a run starts.
+    """Store in a run the topics of the earlier run from which it starts.
 
     Parameters
     ----------

@@ -396,7 +396,7 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
 
 
 def _has_something(folder: Path) -> bool:
-    """Return True if a folder has other files than sgmc's list and temporary files."""
+    """Return True if a folder has files other than sgmc's file list and temporary files."""
     if not is_folder(folder, OutputError):
         return True
     return any(

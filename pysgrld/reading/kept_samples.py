@@ -116,7 +116,7 @@ class KeptSamples:
         return None if self.these else self.fitted.population
 
     def topic_sample(self, step: int) -> Mapping[str, Array]:
-        """Return the stored sample of an iteration, transformed by `population` if not None.
+        """Return the stored sample of an iteration, transformed by `population` if there is one.
 
         Raises
         ------

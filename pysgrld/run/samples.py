@@ -67,7 +67,7 @@ class Samples:
         return self.folder / f"{TOP_WORDS if top_words else ''}{step_name(step)}{SUFFIX}"
 
     def steps(self, *, top_words: bool = False) -> list[int]:
-        """Return the iterations of all stored full samples, or top-word samples, ascending."""
+        """Return the ascending iterations of all stored full samples, or of top-word samples."""
         return sorted(
             step for name, step in self._files().items() if name.startswith(TOP_WORDS) == top_words
         )

@@ -37,7 +37,7 @@ class ScaledSettings(SamplerSettings):
 
 
 def default_step(facts: SamplerFacts, settings: ScaledSettings) -> Steps:
-    """Return a small constant step after a warm-up, or the published schedule without a warm-up.
+    """Return a small constant step size after a warm-up, else the published schedule.
 
     The boundary leaves mass on each of the V words, also on the words that a topic does not use.
     The mass grows with the step.
@@ -47,7 +47,7 @@ def default_step(facts: SamplerFacts, settings: ScaledSettings) -> Steps:
 
 
 class TopicScales(Rows):
-    """Topics of ``tlasgr``; a topic's steps are divided by its estimated token count."""
+    """Topics of sampler ``tlasgr``; a topic's steps are divided by its estimated token count."""
 
     names = ("g", "sums", "m", "updates")
     #: Whether the steps of all topics are divided by the same running estimate: the mean token

@@ -190,7 +190,7 @@ def best_setting(standings: Iterable[Standing]) -> Standing:
 
 
 def relative_excess(standing: Standing, a: float, leader: float) -> float:
-    """Return how much higher perplexity is at score ``a`` than at ``leader``, as a fraction."""
+    """Return the fraction by which perplexity is higher at score ``a`` than at ``leader``."""
     share = standing.share_gained(a, leader)
     return 1.0 / (1.0 - share) - 1.0 if share < 1.0 else math.inf
 

@@ -268,7 +268,7 @@ class Training:
         )
 
     def _ending(self, *, exhausted: bool) -> Ending | None:
-        """Return why training ends (budget, half of the time limit, end of stream), or None."""
+        """Return the reason to end (budget, half of the time limit, end of the stream), or None."""
         iterations = plural(self.chain.step, "iteration")
         if exhausted:
             documents = plural(self.tally.documents, "document")

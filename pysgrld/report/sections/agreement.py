@@ -49,7 +49,7 @@ class Agreement(Section):
         return {"limits": limits, "chains": chains}
 
     def of_topic(self, k: int) -> dict[str, Any]:
-        """Return a topic's counterparts in other chains, and the smallest overlap of two chains."""
+        """Return a topic's counterparts in other chains, and its smallest overlap of two chains."""
         match, chains = self.run.matched.get(k), self.run.chains
         if match is None:
             nothing = dict.fromkeys(("overlap", "found", "trust", "rhat", "ess"))

@@ -109,7 +109,7 @@ class ShownDocuments(Section):
         yield from self._records_of(self.run.rows[list(places)], theta, self._listed(places))
 
     def _listed(self, places: Sequence[int]) -> list[list[list[Any]]]:
-        """Return number, mean share and interval of each main topic of the given documents."""
+        """Return the main topics of given documents: number, mean share and interval of each."""
         loadings = self._topics
         assert loadings is not None
         rows = list(places)

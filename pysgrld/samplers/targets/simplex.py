@@ -1,4 +1,4 @@
-"""Samplers of known posteriors on the simplex, for other data than text and for tests.
+"""Samplers of known posteriors on the simplex, for data other than text and for tests.
 
 - `sample`: category probabilities from minibatches of counts, by the samplers that move topics.
 - `langevin`: the same posterior by Langevin dynamics in four coordinate systems, with or without a

@@ -89,7 +89,7 @@ def sample(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> SphereDraws:
-    """Sample unit vectors with a given energy by geodesic Monte Carlo, with many chains at once.
+    """Sample unit vectors from the density exp(-energy) by geodesic Monte Carlo, in many chains.
 
     A chain is a unit vector, or several that move together, with velocities tangent to their
     spheres. Steps follow great circles exactly, for any number of coordinates, and no angles are
