@@ -259,7 +259,7 @@ class ReportedRun:
         return self.results.found_by(self.at) is not None
 
     def visit_documents(self, visitor: _D) -> _D | None:
-        """Register a visitor for the documents that `read` reads; return it, if there is a corpus."""
+        """Register a visitor for the documents that `read` reads; return None without a corpus."""
         if self.corpus is None:
             return None
         self._document_visitors.append(visitor)
