@@ -286,7 +286,7 @@ def _word(word: str, values: Mapping[str, str]) -> str:
     """Quote a word for the shell; each name in braces becomes a shell variable."""
     if not _PLACE.search(word):
         return shlex.quote(word)
-    # `split` returns texts and names in turn. The first and the last piece are texts.
+    # `split` returns the texts between names at even positions, and the names at odd positions.
     pieces = _PLACE.split(word)
     text = [re.sub(r'([\\"$`])', r"\\\1", piece) for piece in pieces]
     text[1::2] = [f"${{{name}}}" if "".join(pieces[::2]) else f"${name}" for name in pieces[1::2]]

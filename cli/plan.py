@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 #: Training options on which the estimate of time, memory and disk space depends.
 _OPTIONS = ("topics", "algo", "model", "minibatch", "sweeps", "samples", "threads")
 #: `_READING`: options with which the plan reads a sample of the corpus; `corpus build` has the same
-#: options. `_OF_ALL`: options that jobs for single shards do not get. Three of them need all
-#: documents; the plan itself sets `vocab`.
+#: options. `_OF_ALL`: options that are not passed to jobs for single shards. Three of these options
+#: need the documents of all shards, and the plan itself sets `vocab`.
 _READING = {name: entry for name, entry in OPTIONS.items() if entry.group == "Corpus"}
 _OF_ALL = ("min-df", "max-df", "max-vocab", "vocab")
 #: Minimum and maximum time limit, in hours, of the printed batch script for training, which resumes

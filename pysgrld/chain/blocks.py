@@ -110,7 +110,8 @@ class BlockChain(Chain):
         if peers:
             comm.read = self._owned_sampling_weights
         self.published = options.preset is not None
-        # arrays with a row for each document of all processes, by name; only on the first process
+        # Arrays with a row for each document of all processes, by name. Only the first process has
+        # them, after `gather` or `restore`; the dict is empty on the others.
         self._gathered: dict[str, Array] = {}
         self._keeps = keep or self.sampler.whole_corpus
         if self._keeps and (batch := stream.minibatch(0)):
@@ -204,7 +205,7 @@ class BlockChain(Chain):
                     seeds = select_owned_seeds(b.seeds, state.peers)
                     counts = add_seed_counts(counts, seeds, whole_tokens=self._whole_tokens)
                 state.step(key, counts, state.step_size(pace, counts))
-        except NumericalError as error:  # Add the iteration and advice.
+        except NumericalError as error:  # Add the iteration and advice to the message.
             other = "larger" if h < core.LEAST_STEP else "smaller"
             raise NumericalError(
                 f"iteration {t} (step size {h:g}): {error}; use a {other} --step-size"
@@ -443,7 +444,8 @@ class BlockChain(Chain):
             If the arrays are not a state of this chain.
         """
         peers = self.states[self.topics.name].peers
-        # Set `peers` to None, so that `restore` replaces all rows and sends no messages.
+        # With `peers` set to None, `restore` replaces all rows of the topics on this process, and
+        # exchanges no messages.
         self.states[self.topics.name].peers = None
         if step > self.warm_up:
             self._end_warm_up()

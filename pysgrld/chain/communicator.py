@@ -252,7 +252,7 @@ class Communicator:
     def scatter_topic_rows(self, array: Array) -> None:
         """Send each row of an array from the first rank to the rank that owns the row's word."""
 
-    # ---- Python objects, and whole arrays
+    # ---- exchange of Python objects, and of whole arrays
 
     def allgather(self, value: Any) -> list[Any]:
         """Allgather a Python object, and return the objects of all ranks in rank order.

@@ -575,7 +575,7 @@ def read_ess(arrays: Mapping[str, Array]) -> dict[str, float]:
     """
     medians = {}
     names = (n.removeprefix(_TRACE) for n in arrays if n.startswith(_TRACE))
-    for name in sorted(names, reverse=True):  # first "words", then "shares", then "documents"
+    for name in sorted(names, reverse=True):  # in the order words, shares, documents
         sizes = bulk_sizes(split_by_chain(arrays[f"{_TRACE}{name}"]))
         if not np.isnan(sizes).all():
             medians[name] = median(sizes)

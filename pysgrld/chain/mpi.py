@@ -82,7 +82,7 @@ class Ranks(Communicator):
         self._room: dict[str, Array] = {}
         self._last: RequestedRows | None = None
 
-    # ---- before an iteration
+    # ---- messages between ranks before an iteration
 
     def exchange_requests(
         self,
@@ -432,7 +432,7 @@ class Ranks(Communicator):
             "moving_seconds": round(self.moving, 6),
         }
 
-    # ---- outside of iterations
+    # ---- messages between ranks outside of iterations
 
     def allgather(self, value: Any) -> list[Any]:
         """Allgather a Python object, and return the objects of all ranks in rank order.

@@ -39,8 +39,8 @@ REPLICATES = 6
 #: Number of top words of a topic for which the variance between replicates is measured. Other words
 #: keep their posterior draws.
 WORDS = 256
-#: Degrees of freedom of the posterior variance in the moderated variance, which is an average of
-#: the posterior variance and the variance between replicates.
+#: Weight, in degrees of freedom, of the posterior variance when it is averaged with the variance
+#: between replicates. The result is called the moderated variance.
 PRIOR_FREEDOM = 6
 #: `RESTARTED`: variance between runs on different documents, divided by the variance between the
 #: short chains with which a run begins. The ratio is less than 1, because a run starts from means
@@ -106,7 +106,8 @@ class WordSpread:
     def __init__(self, words: Int64s, start_variance: Doubles | None = None) -> None:
         self.words, self.start_variance, self.draws = words, start_variance, 0
         self.replicates: list[Floats] = []
-        # Sums over draws: of the square roots of probabilities, and of the probabilities.
+        # Two sums over posterior draws: of the square roots of the words' probabilities, and of the
+        # probabilities.
         self._sums: Doubles = np.zeros((2, *words.shape))
 
     def add_draw(self, phi: Floats) -> None:

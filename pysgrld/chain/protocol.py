@@ -72,7 +72,7 @@ class Chain(ABC):
         self.step_size_at = step_sizes(options.warm_up, options.step_size)
         self.step = 0
         self._batches = Ahead(stream, waiting)
-        # the minibatch if every iteration uses all documents, else None
+        # Minibatch of all documents, if every iteration uses all of them; otherwise None.
         self._whole: Minibatch | None = None
 
     @property
@@ -186,7 +186,7 @@ class Chain(ABC):
         All processes must call this method; the first process has the topics until the next
         iteration.
         """
-        return  # A chain in a single process has all rows already.
+        return  # A chain in a single process has all topic rows already.
 
     def gather(self) -> None:
         """Gather all documents' variables, such as token topics, on the first process.

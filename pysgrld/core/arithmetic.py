@@ -98,7 +98,8 @@ def logaddexp(a: npt.ArrayLike, b: npt.ArrayLike) -> Doubles:
         float64, of the broadcast shape.
     """
     top = np.maximum(a, b)
-    with np.errstate(invalid="ignore"):  # Infinities are allowed, and give NaN without a warning.
+    # Infinite arguments are valid: their difference may be NaN, which needs no warning.
+    with np.errstate(invalid="ignore"):
         apart = np.abs(np.subtract(a, b))
     return np.where(np.isfinite(apart), top + log1p(exp(-apart)), top)
 

@@ -35,7 +35,8 @@ class Within(Mapping[str, Array]):
     def __getitem__(self, name: str) -> Array:
         return self._arrays[self._prefix + name]
 
-    def __contains__(self, name: object) -> bool:  # `Mapping.__contains__` would read the array.
+    def __contains__(self, name: object) -> bool:
+        # `Mapping.__contains__` would read the array, which takes time.
         return name in self._names
 
     def __iter__(self) -> Iterator[str]:

@@ -20,7 +20,8 @@ __all__ = ["Corpus", "CorpusOptions", "open_corpus"]
 
 _MODULES = {"Corpus": "pysgrld.corpus.store", "open_corpus": "pysgrld.corpus.open"}
 
-if not TYPE_CHECKING:  # Hidden: with `__getattr__`, type checkers would accept any name.
+# Type checkers must not see `__getattr__`, because they would then accept any name.
+if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         if name in _MODULES:

@@ -169,7 +169,8 @@ class ParallelBzip2(ExitStack):
         data = self._from(start)
         places = []
         for odd in (0, 1):
-            # `pairs[i]` is the pair of bytes after position 2 i + odd.
+            # `pairs[i]`: the second and third byte of a mark that would begin in byte 2 i + odd of
+            # `data`.
             count = max(0, len(data) - 7 - odd) // 2 + 1 if len(data) >= 7 + odd else 0
             pairs = np.frombuffer(data, ">u2", count, 1 + odd) if count else np.zeros(0, ">u2")
             places += (2 * np.flatnonzero(_TABLE[pairs]) + odd).tolist()
@@ -181,7 +182,7 @@ class ParallelBzip2(ExitStack):
                     self._marks[8 * (start + place) + shift] = mark
         self._searched = max(start, self._read - 6)
 
-    # -- continuing without threads --------------------------------------------------------------
+    # -- decompressing the rest without threads --------------------------------------------------
 
     def _resumed(self, header: bytes, bit: int, checksum: int, n_bytes: int) -> Rest:
         """Return the rest of the stream as a valid bzip2 stream, which any decompressor can read.
@@ -236,7 +237,7 @@ class _Block:
                 return
 
 
-# -- a small block with a given checksum -----------------------------------------------------
+# -- a small block that gives a stream the right checksum ------------------------------------
 
 
 def _with_checksum(header: bytes, checksum: int, bits: int) -> tuple[bytes, bytes]:
@@ -272,7 +273,7 @@ def _with_checksum(header: bytes, checksum: int, bits: int) -> tuple[bytes, byte
         content += (remainder ^ register).to_bytes(4, "big")
         stream = int.from_bytes(bz2.compress(content, int(header[3:])), "big")
         padding = next(n for n in range(8) if stream >> (32 + n) & _MARK == _END)
-        # `bit_length` does not count the first bit of the header, which is 0, so add 1.
+        # `bit_length` does not count the first bit of the stream's header, which is 0, so add 1.
         size = stream.bit_length() - 80 - padding + 1
         if size % 8 == bits:
             stream = stream >> (80 + padding) << -size % 8

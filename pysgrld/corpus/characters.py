@@ -181,7 +181,8 @@ def _with_scripts(run: str) -> Iterator[tuple[str, Role]]:
         yield character, script
 
 
-#: Consecutive word characters are a single token if all of them have these scripts.
+#: Consecutive word characters form a single token if `_script` returns one of these values for each
+#: of them.
 _OF_ONE_TOKEN = {Role.LETTER, None}
 
 

@@ -15,7 +15,8 @@ class _Deferred:
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(re.compile(self._source, self._flags), name)
-        setattr(self, name, method)  # Later calls find the method itself and skip this function.
+        # Store the method as an attribute, so that later calls find it without this function.
+        setattr(self, name, method)
         return method
 
 

@@ -196,8 +196,8 @@ def vocabulary_beside(path: Path) -> Path | None:
     for end in range(len(parts), 0, -1):
         for suffix in ("", *COMPRESSED):
             vocabulary = path.parent / f"vocab.{'.'.join(parts[:end])}.txt{suffix}"
-            # The argument None makes `is_file` return False, not raise an error, if the name is too
-            # long.
+            # With None instead of an error class, `is_file` returns False if a name is too long for
+            # the file system.
             if is_file(vocabulary, None):
                 return vocabulary
     every = [p for s in ("", *COMPRESSED) for p in path.parent.glob(f"vocab.*.txt{s}")]

@@ -122,7 +122,7 @@ class Lexicon:
         if isinstance(step.content, Heading):
             self._begin(step.content, step.label)
             return None
-        # Positions of the documents that stay; None if all documents stay.
+        # Positions of the documents that stay in the corpus; None if all documents stay.
         remaining: Int64s | None = None
         if isinstance(step.content, Texts):
             block, remaining = self._text(step.content, step)

@@ -131,7 +131,7 @@ class Lines(ExitStack):
 
     def digest(self) -> str:
         """Read the rest of the file; return the SHA-256 of the whole file as stored on disk."""
-        self.on_read = None  # progress is not reported here
+        self.on_read = None  # bytes that are only hashed do not count as progress
         while self._raw(STEP):
             pass
         return self._digest.hexdigest()
@@ -414,7 +414,7 @@ def blocks(
 def _decompressed(raw: Callable[[int], bytes], threads: int) -> Iterator[bytes]:
     head = raw(STEP)
     while head and len(head) < _LONGEST_MAGIC and (chunk := raw(STEP)):
-        head += chunk  # one read of a pipe may return fewer bytes
+        head += chunk  # one read of a pipe may return less than a magic number
     head = _after_skippable(head, raw)
     for magic, (kind, new) in _KINDS.items():
         if not head.startswith(magic):

@@ -48,7 +48,8 @@ _LOCAL = frozenset((ascii_letters + digits + "_.+-").encode()) | {*range(128, 25
 #: Maximum number of bytes of the part of an e-mail address before the at sign (RFC 5321).
 _MOST_LOCAL = 64
 _WORDS = frozenset(bytes([byte]) for byte in _LOCAL)
-#: For each kind of removed part: its name in log messages, in the singular and in the plural.
+#: For each kind of string that is removed from texts: its name in log messages, in the singular and
+#: in the plural.
 CALLED = {
     "link": ("link", "links"),
     "address": ("e-mail address", "e-mail addresses"),
@@ -166,7 +167,7 @@ def _spans(text: bytes) -> list[tuple[int, int, str]]:
 
 def _character(match: re.Match[bytes]) -> bytes:
     """Return the character for an HTML entity; an unknown entity or NUL stays an entity."""
-    from html import unescape  # this import loads a large table
+    from html import unescape  # imported only here, because it loads a large table
 
     entity = match[0].decode("ascii")
     character = unescape(entity)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from pysgrld.corpus.deferred import deferred
 
-#: Pattern of each kind of part that is removed. Patterns are applied in this order.
+#: Pattern of each kind of string that is removed from texts. Patterns are applied in this order.
 _MASKS = {
     "path": rb"(?<![\w.])(?:[A-Za-z]:\\|~?/|\.{1,2}/)[^\s\"'<>|,;)\]}]*[^\s\"'<>|,;:.)\]}]",
     "IP address": rb"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d+|/\d+)?(?!\w|\.\d)"
@@ -23,7 +23,8 @@ _MASKED = tuple((kind, deferred(pattern)) for kind, pattern in _MASKS.items())
 #: `_WORD`: pattern of a word between blanks. `_SIGN`: pattern of digits and slashes; only words
 #: with one of these signs are searched for parts to remove.
 _WORD, _SIGN = deferred(rb"\S+"), deferred(rb"[\d/\\]")
-#: For each kind of removed part: its name in log messages, in the singular and in the plural.
+#: For each kind of string that is removed from texts: its name in log messages, in the singular and
+#: in the plural.
 CALLED = {
     "path": ("path", "paths"),
     "IP address": ("IP address", "IP addresses"),

@@ -245,7 +245,8 @@ class CorpusBuilder:
         self.log, self.options = lexicon.log, lexicon.options
         # Stop words are read first, so that a missing list is reported before inputs are read.
         self.stop = {b: stop_words(Rules.of(self.options, b).stop_words) for b in (False, True)}
-        self.done = 0, 0  # number of the next step's input, and number of the step in this input
+        # Next step of reading: number of its input, and its number within this input.
+        self.done = 0, 0
         # For each word: number of documents with the word, and number of its occurrences.
         self.known = np.zeros(0, np.int64), np.zeros(0, np.int64)
         self.words_noted = 0
@@ -280,7 +281,8 @@ class CorpusBuilder:
 
     def add(self, step: Step) -> None:
         """Add the documents of a step of reading to the corpus."""
-        # When a reading resumes, the input yields its heading again. `done` must not change then.
+        # If an interrupted reading resumes, the input yields its heading a second time. Then `done`
+        # must not change.
         new = (step.input, step.number) >= self.done
         if step.skipped:
             self.placed = False
@@ -376,7 +378,9 @@ class CorpusBuilder:
                 self.options.for_documents(), rules, self.stop[built], text=lexicon.kind == "text"
             ),
         }
-        if shard:  # other shards may have texts in a column of numbers
+        # Other shards may have texts in the same column. So a column has numbers only if all of its
+        # values in this shard are numbers.
+        if shard:
             self.collector.rules = replace(self.collector.rules, share=1.0)
         parts = write_about(
             self.collector,
@@ -564,7 +568,7 @@ def say_left_out(lexicon: Lexicon, tokens: int) -> None:
     if lexicon.unknown:
         total = plural(lexicon.unknown + tokens, "token")
         where = "in the vocabulary"
-        if lexicon.match is not None:  # Stop words count as unknown words too.
+        if lexicon.match is not None:  # The unknown words include stop words.
             n_words = plural(len(lexicon.match), "word")
             where = (
                 f"among the {n_words} of the run's vocabulary (stop words and rare words are "

@@ -144,7 +144,8 @@ def _with_blanks(language: str, code: str) -> Segmenter:
     return Segmenter(language, ("simplemma",), lambda: _lemmas(code), ())
 
 
-#: ISO codes of languages that have blanks between words and a list of stop words.
+#: ISO codes of languages that have blanks between words, and for which there is a list of stop
+#: words.
 _CODES = {
     **{"danish": "da", "dutch": "nl", "english": "en", "finnish": "fi", "french": "fr"},
     **{"german": "de", "indonesian": "id", "italian": "it", "norwegian": "nb"},

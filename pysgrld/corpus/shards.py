@@ -279,7 +279,8 @@ def cuts(sizes: Sequence[int], shards: int) -> list[tuple[int, int]]:
         target = ends[-1] * i / shards
         after = int(np.searchsorted(ends, target))
         if after < len(sizes) and ends[after] - target < sizes[after] / 2:
-            # The target is in this input's second half, so the shard includes the input.
+            # The ideal end of the shard is in the second half of this input, so the shard includes
+            # the input.
             after += 1
         bounds.append(min(max(after, bounds[-1] + 1), len(sizes) - (shards - i)))
     return list(itertools.pairwise([*bounds, len(sizes)]))

@@ -164,7 +164,7 @@ def recipe(options: CorpusOptions) -> dict[str, Any]:
     files = {name for name in named if name not in NAMED and name != "none"}
     files |= {name for name in (options.vocab, options.metadata) if name is not None}
     recorded = asdict(options)
-    if recorded["text_field"] == AUTO:  # older versions of sgmc record "auto"
+    if recorded["text_field"] == AUTO:  # older versions record "auto" in a corpus
         recorded["text_field"] = USUAL_TEXT_FIELD
     for name in ("numbers", "segment", "transpose"):
         if recorded[name] in (None, "none", "off"):

@@ -313,7 +313,7 @@ class _Input:
         self.label, self.absent, self.size, self.steps_given = path, 0, 0, 0
         self.name = self.input_name
         self.folder: Path | None = None  # path of the input if it is a folder of texts
-        self.slack: slack.Export | None = None  # reader, if the input is a Slack export
+        self.slack: slack.Export | None = None
         # `given`: number of documents in yielded steps. `read`: number of omitted documents.
         self.given = self.read = 0
         self.notes: list[Message] = []
@@ -356,7 +356,7 @@ class _Input:
             fields = texts.fields
             folder = Path(self.path)
             below = [Path(path).relative_to(folder).as_posix() for path in texts.labels]
-            name = self.input_name  # the name of a file begins with the name of its folder
+            name = self.input_name  # each file's name begins with the name of the input folder
             names = [f"{name}/{path}" for path in below]
             files = np.arange(number)
             # Files in different input folders may have equal names.
@@ -435,7 +435,7 @@ class _Input:
             yield from self._file(self.path)
         if self.last:
             self.notes += self.context.noticed.remarks(self.options.encoding)
-        last = self._step(None)  # the last step has all remaining messages
+        last = self._step(None)  # step without documents, for all remaining messages
         last.source, last.read = self.source, self.given + self.read
         yield last
 

@@ -205,7 +205,7 @@ class Corpus:
         while isinstance(record.get("of"), dict):
             record = record["of"]
         read_options: dict[str, Any] = record.get("reading") or {}
-        if "token-pattern" not in read_options:  # the corpus was read from word counts
+        if "token-pattern" not in read_options:  # Only texts have a token pattern.
             chosen = record.get("vocabulary") or {}
             if not read_options or "from" not in chosen:
                 return read_options

@@ -48,7 +48,7 @@ FILES = frozenset(
     {*(f"{name}.npy" for name in ARRAYS), PACKED, "vocab.txt", WORD_COUNTS, "meta.json", *BESIDE}
 )
 
-#: Types of the entries in the record of a file of the stored corpus or of its inputs.
+#: Types of the entries in the record of a file, which is a file of the stored corpus or an input.
 _FILE = {"sha256": str | None, "stamp": list[int] | None}
 #: Types of the entries in ``meta.json``.
 _HEADER = {

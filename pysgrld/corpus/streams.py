@@ -188,7 +188,7 @@ class SinglePassCorpus:
         self._steps = read(
             inputs, options, keep_empty=False, threads=threads, waiting=self._waiting, head=head
         )
-        # heading of the current input, which later steps need again
+        # heading of the current input, which the lexicon for the rest of the stream needs, too
         heading, remaining = Step("", 0, 0), head
         try:
             provenance = {"inputs": looked_at, "head": head} | recipe(requested)

@@ -27,9 +27,9 @@ from pysgrld.options.paths import path_error
 from pysgrld.run.files import open_regular, sync
 from pysgrld.types import Array, Int64s
 
-#: `KEPT`: maximum size in bytes of a vector that is cached in memory. The vector is cached when
-#: more values were read than it has. `LONG`: if pieces have more values than this number on
-#: average, reading them from the file is as fast, so the vector is not cached.
+#: `KEPT`: maximum size in bytes of a vector that is cached in memory. A vector is cached as soon as
+#: more values were read than it has. `LONG`: if more values than this number are read at a time on
+#: average, the vector is not cached, because reading them from the file is as fast.
 KEPT, LONG = 1 << 23, 64
 #: Number of values that are read at a time if the whole vector is read.
 TOGETHER = 2**16

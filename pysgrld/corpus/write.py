@@ -235,7 +235,8 @@ class WorkFolder:
     def writer(self, name: str, record: dict[str, Any] | None = None) -> Writer:
         """Return a writer of arrays, which continues from a result of `Writer.flush` if given."""
         if record is None and (self.folder / name).exists():
-            shutil.rmtree(self.folder / name)  # The folder is left from an interrupted second pass.
+            # An interrupted second pass over the documents has left this folder.
+            shutil.rmtree(self.folder / name)
         return Writer(self.folder / name, record)
 
     def commit(self, folder: Path) -> None:
@@ -313,7 +314,7 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
                 unused = work.folder != place or (not begun and work.record is None)
                 if unused and not note.is_file():
                     _remove_work(place)
-            # Closing unlocks the folder, even if closing reports an error.
+            # `os.close` unlocks the folder, even if it raises an error.
             with contextlib.suppress(OSError):
                 os.close(lock)
 

@@ -30,7 +30,7 @@ _NEIGHBOURS = 20
 #: `_DOCUMENTS`: maximum number of documents on which similarity is measured. `_ROW`: number of
 #: consecutive documents that are sampled together.
 _DOCUMENTS, _ROW = 50_000, 1_000
-#: Maximum number of comparisons of one column for which the design effect is computed.
+#: The design effect is computed for at most this number of each column's comparisons.
 _COMPARISONS = 4
 
 
@@ -175,7 +175,8 @@ def _clusters(columns: Mapping[str, Sequence[Any]], rows: Int64s) -> Iterator[tu
         values = columns[name]
         chosen = [None if values[row] != values[row] else values[row] for row in rows.tolist()]
         if any(isinstance(value, float) and not value.is_integer() for value in chosen):
-            continue  # A column of measurements cannot name sources.
+            # A column with fractions has measurements, so it cannot name sources.
+            continue
         numbers: dict[Any, int] = {}
         clusters = np.array(
             [

@@ -15,7 +15,7 @@ from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_pictu
 #: `TOPICS`, `_LEVELS`: maximum numbers of topics and of categories in a panel. `_LETTERS`: maximum
 #: number of characters of a category's name.
 TOPICS, _LEVELS, _LETTERS = 6, 30, 24
-#: Maximum number of characters of a topic's name next to its difference.
+#: Maximum number of characters of a topic's name in the panel of differences between values.
 _NAME = 32
 #: Height in inches of a topic's row in the panel of differences.
 _ROW = 0.2
@@ -24,8 +24,8 @@ _ROW = 0.2
 _POINTS = 8
 #: A share is written into its cell of the matrix if it is at least this number of percent.
 _WRITTEN = 5.0
-#: Distance between the points of neighbouring topics at the same category, as a fraction of the
-#: distance between categories.
+#: Horizontal offset between the points of two neighbouring topics in the same category, as a
+#: fraction of the distance between categories.
 _BESIDE = 0.1
 
 

@@ -46,8 +46,7 @@ _FREE_PARAMETERS = frozenset(
     {"max_iter", "holdout", "exact_sweeps", "total_samples", "n_jobs", "verbose"}
 )
 _PARAMETERS |= {"iterations": "max_iter", "epochs": "max_iter (in minibatches)"}
-#: Types of parameters in docstrings. The keys are the placeholders for values in the help text of
-#: options.
+#: Types of parameters in docstrings, by the placeholder for the option's value in help texts.
 _TYPES = {"N": "int", "A": "float", "A,B,C": "(float, float, float)"}
 
 

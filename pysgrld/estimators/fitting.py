@@ -216,5 +216,5 @@ def _is_watched() -> bool:
     """Return True if standard error is a terminal or a notebook's output."""
     try:
         return "ipykernel" in sys.modules or sys.stderr.isatty()
-    except (AttributeError, ValueError, OSError):  # Standard error is closed or None.
+    except (AttributeError, ValueError, OSError):  # `sys.stderr` is closed or None.
         return False

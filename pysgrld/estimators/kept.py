@@ -144,9 +144,10 @@ class KeptModel(Framed):
     n_samples_: int
 
     _options: Resolved
-    # This attribute exists only in the process that fitted the model, or after `partial_fit`.
+    # `_posterior` exists only in the process that fitted the model, or after `partial_fit`.
     _posterior: Posterior
-    _kept: MatrixRecord  # State of the model, if it was loaded or unpickled.
+    # State of a model that was loaded or unpickled.
+    _kept: MatrixRecord
     # Gibbs refinement that `fit` ran; `partial_fit` discards it.
     _stage: ExactStage | None = None
     _samples: Mapping[int, Sample]
@@ -464,7 +465,7 @@ class KeptModel(Framed):
             name: getattr(self, f"_{name}") for name in self.numbers if hasattr(self, f"_{name}")
         }
         if corpus is not None:
-            meta.pop("measures", None)  # Later, sgmc computes the measures from the corpus.
+            meta.pop("measures", None)  # Readers of the run compute measures from the corpus.
             config["corpus"] |= {
                 "fingerprint": corpus.fingerprint,
                 **dict.fromkeys(("documents", "training_documents"), corpus.documents),

@@ -73,7 +73,8 @@ def picture(panels: Sequence[Panel], label: str) -> Any:
     for axes in list(grid.flat)[len(panels) :]:
         axes.set_visible(False)
     for axes in list(grid.flat)[max(0, len(panels) - columns) : len(panels)]:
-        axes.tick_params(axis="x", labelbottom=True)  # This is the lowest chart of a column.
+        # Show the numbers of the x axis below the lowest chart of each column.
+        axes.tick_params(axis="x", labelbottom=True)
     figure.supxlabel(label, fontsize=9)
     return figure
 

@@ -513,14 +513,14 @@ class TopicTables(KeptModel):
             self._write(place, None, corpus)
             number = self._record.documents if texts is None else len(texts)
             page = report(place, title=f"{type(self).__name__} of {plural(number, 'document')}")
-            _ = page.html  # This line computes the page while the temporary folder exists.
+            _ = page.html  # Compute the page now, while the temporary folder exists.
             return page
 
 
 def _index_of(X: Any) -> Any:
     """Return the index of a pandas object, or None for other data."""
     index = getattr(X, "index", None)
-    return None if callable(index) else index  # The attribute `index` of a list is a method.
+    return None if callable(index) else index  # In a list, `index` is a method.
 
 
 def _ordered(times: list[Any], module: Any) -> tuple[Column, list[Any]]:

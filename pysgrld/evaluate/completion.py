@@ -117,7 +117,7 @@ class Completion(Scorer):
         `words`.
         """
         self._add(key, parts, VisitPurpose.CONTINUE)
-        return self._perplexity(log(self._mean))  # Omitting the standard error saves time.
+        return self._perplexity(log(self._mean))  # no standard error, which would take time
 
     def log_probability(self, key: Key, parts: Draw) -> float:
         """Return the mean log probability of a held-out token, given one draw of the topics.

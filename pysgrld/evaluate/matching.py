@@ -215,7 +215,8 @@ def finders(common: Doubles) -> list[int]:
     alike = (common >= SAME).tolist()
 
     def together(chains: Sequence[int]) -> list[int]:
-        # Find the largest set of chains in which every two counterparts are similar.
+        # Find the largest set of chains in which the topic's counterparts in every two chains are
+        # similar.
         most: list[int] = []
         for i, chain in enumerate(chains):
             if len(chains) - i <= len(most):

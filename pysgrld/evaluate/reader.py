@@ -27,19 +27,19 @@ DRAW_SWEEPS = FRESH_SWEEPS // 2
 #: twenty draws cover the truth even if topics overlap.
 NEXT_DRAW_SWEEPS = 12
 
-#: Streams of random numbers for the proportions of documents. `_STREAM`: number of the first of
-#: these streams, far above the numbers of the streams for blocks of topics. `_BITS`: a stream
-#: serves this number of low bits of a document's id; the higher bits choose the stream.
+#: The proportions of documents use several random streams. `_STREAM`: number of the first of them,
+#: far above the numbers of the streams for blocks of topics. `_BITS`: number of low bits of a
+#: document's id that distinguish documents within a stream; the higher bits choose the stream.
 _STREAM, _BITS = 1 << 10, 31
-#: If Dirichlet parameters differ between topics, token counts and parameters (minus their
-#: minimum) are multiplied by this factor. Their sums can then be rounded to whole numbers.
+#: If Dirichlet parameters differ between topics, token counts and the parameters' differences from
+#: their minimum are multiplied by this factor. Their sums can then be rounded to whole numbers.
 _FINE = 1 << 32
-#: Maximum of these differences, in the same units, which a forged sample may exceed.
+#: Maximum of these differences after the multiplication. Only a forged sample may exceed it.
 _MOST = 2.0**61
 #: A layer's number is shifted by this number of bits and added to a document's id, so that the
 #: random numbers of tokens differ from the random numbers of the document.
 _LAYER = 44
-#: Number of values processed in one block.
+#: Maximum number of probabilities (tokens x topics) in a block of tokens.
 _CELLS = 1 << 22
 
 

@@ -90,7 +90,9 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     with listener.counting("rows, in percent", 100) as tell:
         outcomes = map_in_processes(work, tasks, [1.0] * len(tasks), setting.threads, tell)
     by_row = dict(zip(ROWS, outcomes, strict=True))
-    rows = [  # The second distance compares the exact distributions at this temperature and at 1.
+    # The second distance in a row is between the exact distributions at the sampler's temperature
+    # and at temperature 1.
+    rows = [
         (
             name,
             None if math.isnan(ROWS[name].step_size) else f"{ROWS[name].step_size:g}",
@@ -141,7 +143,8 @@ def work(task: CircleTask, share: Callable[[float], None]) -> CircleOutcome:
         moved = FrictionChains(
             gradients, start, row.step_size, row.friction, task.seed, thermostat=True
         )
-        # The released code uses the dimension of the plane, 2, instead of the circle's, 1.
+        # The released code uses the dimension of the plane, 2, as the degrees of freedom, not that
+        # of the circle, 1.
         moved.degrees = 2
         draws = follow(moved, Schedule(row.step_size, 1.0, 0.0), n_draws, burn_in, THIN, share)
     else:

@@ -30,8 +30,8 @@ from pysgrld.types import Doubles, Int64s
 KAPPA, MINIBATCH = 20.0, 10
 #: True angles of v1 and v2 in radians, from which the points are generated.
 TRUTH = (-math.pi / 24, math.pi / 8)
-#: `REACH`, `GRID`: the grid has `GRID` points from -`REACH` to `REACH` for each angle. `JOINED`:
-#: the picture joins `JOINED` x `JOINED` grid cells.
+#: `REACH`, `GRID`: the grid has `GRID` points from -`REACH` to `REACH` for each angle. `JOINED`: a
+#: cell of the picture is the sum of `JOINED` x `JOINED` cells of the grid.
 REACH, GRID, JOINED = 1.6, 256, 2
 ANGLES = (np.arange(GRID) + 0.5) * 2 * REACH / GRID - REACH
 BINS = 10

@@ -39,8 +39,8 @@ from pysgrld.types import Doubles, Key
 
 SHAPES = (0.05, 0.1, 0.5, 1.0, 5.0)
 STEPS, QUICK_STEPS = (0.32, 0.08, 0.02, 0.005, 0.00125), (0.32, 0.16)
-#: In runs with minibatches: fraction of a shape parameter that is due to the prior. The rest is due
-#: to observations.
+#: In runs with minibatches, a part of each shape parameter is due to the prior, and the rest is due
+#: to observations. This is the fraction due to the prior.
 PRIOR = 0.1
 #: In runs with minibatches: number of categories, number of all observations, and number of
 #: observations in a minibatch.

@@ -115,7 +115,8 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     with listener.counting("rows, in percent", 100) as tell:
         results = map_in_processes(work, tasks, costs, setting.threads, tell)
     scored = dict(zip(tasks, results, strict=True))
-    # Setting with the step size of smallest mean distance, by target, method and minibatch size.
+    # For each target, method and minibatch size: the setting with the best step size, which has the
+    # smallest mean distance.
     best: dict[tuple[str, str, int], DirichletTask] = {}
     for task, scores in scored.items():
         key = task.target, task.method, task.minibatch

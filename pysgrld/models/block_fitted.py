@@ -43,9 +43,10 @@ class BlockFitted(Fitted):
     def __init__(self, record: Record, threads: int, blocks: tuple[Block, ...]) -> None:
         super().__init__(record, threads)
         self.blocks = blocks
-        #: Name of the block of each learned prior, with the name of the block that has this prior.
+        #: By the name of a learned prior's block: the name of the block of topics that has this
+        #: prior.
         self.priors = {b.name: blocks[0].name for b in blocks if b.name == ETA_BLOCK}
-        # Mirrored Langevin steps, which are not relative, add noise of the same size to the log
+        # Samplers with `relative` False (mirrored Langevin) add noise of the same size to the log
         # weights of all words. The probabilities of words that a topic does not use therefore
         # change slowly.
         self.slow_tails = not self.sampler.relative
@@ -203,7 +204,7 @@ class BlockFitted(Fitted):
 
     def topics_over_words(self, draw: Draw, layer: int) -> Floats:
         """Return the topics over words, (V, Kp) float32."""
-        del layer  # Unused, because the model has one layer.
+        del layer  # The model has only one layer.
         return draw[self.blocks[0].name]
 
     # ---- priors

@@ -29,8 +29,8 @@ from pysgrld.types import Array, Block, Doubles, Int32s, Int64s, Key, Minibatch
 WORDS, DOCUMENTS = 10, 100
 #: Maximum number of values in the topic rows that are read together.
 _CELLS = 2**22
-#: The iteration number in a random key has the number of the sweep in the bits below this position,
-#: and the number of the chain in the other bits.
+#: The iteration number in a random key of the refinement combines two numbers: the bits below this
+#: position are the number of the sweep, and the other bits are the number of the chain.
 _NUMBER = 56
 
 

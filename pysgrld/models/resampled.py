@@ -51,13 +51,13 @@ class WeightedDocuments(TokenTopics):
     def keep(self, documents: Documents) -> None:
         """Allocate the topics of all tokens, initially -1 (no topic), and the tokens' weights."""
         super().keep(documents)
-        #: For each token: index of the first element of its word's row in the flattened matrix of
-        #: counts of words by topic.
+        #: For each token: the index, in the flattened matrix of counts (words x topics), of the
+        #: first element of the row of the token's word.
         self._rows: Int64s = np.repeat(
             documents.indices.astype(np.int64) * self._across, documents.counts
         )
         assert self.token_ptr is not None
-        #: Weight of each token.
+        #: Weight of each token, which is the weight of the token's document.
         self._token_weights = np.repeat(self._weights.astype(np.float64), np.diff(self.token_ptr))
 
     def start_from_topics(self, key: Key, draw: Draw, batch: Minibatch) -> None:

@@ -232,7 +232,8 @@ def sample_spacing(sample: Work, iteration: Work, topics: int, least: int) -> in
     least : int
         Minimum spacing, used if a sample costs nothing.
     """
-    taken, between = (  # Both times are in nanoseconds on one thread.
+    # Times of a sample and of an iteration, in nanoseconds on one thread.
+    taken, between = (
         max(1.0, work.visits * unit.visit(topics) + work.cells * unit.cell)
         for work, unit in ((sample, SAMPLE), (iteration, TRAINING))
     )

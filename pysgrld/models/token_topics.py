@@ -180,7 +180,7 @@ class GibbsDocuments(TokenTopics):
     ) -> None:
         self.topics, self.alpha = topics, alpha
         self.sweeps, self.kept, self.rao_blackwell = sweeps, kept, rao_blackwell
-        #: Whether the counts of a word are first summed over documents and then distributed over
+        #: True if the counts of a word are first summed over documents and then distributed over
         #: topics.
         self.active = rao_blackwell and topics > core.DENSE_TOPICS
         self._work, self._threads = core.Workspace(), threads

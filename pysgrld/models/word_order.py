@@ -139,8 +139,8 @@ class WordScorer:
         self._tokens = 1 if totals is None else max(1, int(totals.occurrences.sum()))
         self._total = np.zeros(len(phi))
         if order.name != "probable":
-            # Add up contiguous copies of topics, so that row-major and column-major phi give the
-            # same bits.
+            # Sum over contiguous copies of the topics, because the rounding errors of row-major and
+            # column-major arrays would differ.
             for words in _blocks(phi):
                 for part in iterate_topics(phi[words], k):
                     self._total[words] += part.sum(axis=0)
@@ -261,7 +261,7 @@ def distinctiveness(phi: Floats, k: int, top: Int64s) -> Doubles:
     values = np.ones(k)
     for topic, words in enumerate(top.tolist()):
         rows = np.ascontiguousarray(phi[words, :k], np.float64)
-        with np.errstate(invalid="ignore"):  # No warning for infinite values.
+        with np.errstate(invalid="ignore"):  # Infinite values give NaN without a warning.
             values[topic] = (rows[:, topic] / np.maximum(rows.sum(axis=1), 1e-300)).mean()
     return values
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from pysgrld.errors import CorpusError, MissingInputError, SgmcError
 
-#: A thread that waits for a pipe checks whether to stop at this interval, in milliseconds.
+#: Interval, in milliseconds, at which a thread that waits for a pipe checks whether to stop.
 _BEAT = 100
 #: Messages shorten a long path to its first `_FIRST` and its last `_LAST` characters.
 _FIRST, _LAST = 120, 60

@@ -26,8 +26,8 @@ _STATE, _VALUES = "#doc source pos", ("p", "probability", "weight", "prob", "bet
 #: Minimum mean number of words per topic in a table. If there are fewer, the table has only the top
 #: words of topics instead of whole distributions.
 _WORDS = 30
-#: Maximum number of entries of the matrix for a table's topics. It is also the maximum number of
-#: bytes of a line.
+#: `_CELLS`: maximum number of entries of the matrix that is made from a table of topics. `_LINE`:
+#: maximum number of bytes of a line of the table.
 _CELLS, _LINE = 1 << 29, 1 << 20
 
 

@@ -149,8 +149,8 @@ def bounds(draws: Array, effective: Doubles | None = None) -> tuple[Doubles, Dou
     tail = (1.0 - SHARE) / 2
     low, high = np.quantile(draws, (tail, 1.0 - tail), axis=0, method="weibull")
     if effective is not None:
-        # Use n of at least 2, even for a single sample, because n = 1 would give an infinite
-        # widening factor.
+        # Use an effective sample size n of at least 2, even for a single sample, because n = 1
+        # would give an infinite factor.
         n = np.clip(np.nan_to_num(effective, nan=len(draws)), LEAST, max(2, len(draws)))
         factor, mean = np.sqrt((1 + 1 / n) / (1 - 1 / n)), draws.mean(axis=0, dtype=np.float64)
         low, high = np.maximum(0.0, mean + (low - mean) * factor), mean + (high - mean) * factor
@@ -241,8 +241,8 @@ def interval(
         if effective is not None:
             result.ess[topics] = effective
         missing = np.concatenate([censored[c][:, topics] for c in which])
-        # Censored values are upper bounds of the true values. An interval's bound is open if lower
-        # values in the place of the censored values would change the bound.
+        # A censored value is an upper bound of the true value. An interval's bound is open if it
+        # would change with lower values in the place of the censored ones.
         if missing.any():
             less, full = bounds(np.where(missing, pooled - 1.0, pooled)), bounds(pooled)
             result.low_open[topics] = less[0] < full[0]

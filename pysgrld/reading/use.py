@@ -130,7 +130,7 @@ def advice(noun: str, few: int, topics: int) -> str:
     """
     used = topics - few
     better = used if used < 20 else round(used / 5) * 5 if used < 50 else round(used / 10) * 10
-    if better >= topics:  # The rounded number may equal the current number of topics.
+    if better >= topics:  # Rounding may give the current number of topics.
         better = used
     are = "is" if few == 1 else "are"
     return f"{plural(few, noun)} of {topics} {are} inactive; try -k {better}, or 'sgmc search'"

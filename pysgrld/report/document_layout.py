@@ -403,7 +403,8 @@ class _Repulsion:
         place = ((y - low) / spacing).T
         node = place.astype(np.int64)
         part = place - node
-        # For each point: the four grid nodes around it, and the weight of the point at each node.
+        # For each point: the four grid nodes around it, and the fraction of the point's charge that
+        # each of these nodes gets.
         corners = [(a, b) for a in (0, 1) for b in (0, 1)]
         first = node[0] * side + node[1]
         nodes = np.stack([first + a * side + b for a, b in corners])

@@ -36,9 +36,9 @@ HAS = 0.1
 #: lower bound of the topic's share is at least this number, because smaller shares may be due to
 #: chance.
 BEST, SURE = 5, 0.01
-#: `_CELLS`: number of proportions (documents x draws x topics) in a block of documents, or the
-#: number of elements of the topic matrix if that is greater. `_PRODUCTS`: maximum number of sums of
-#: products (draws x topics x topics) for correlations.
+#: `_CELLS`: maximum number of proportions (documents x draws x topics) in a block of documents. If
+#: the topic matrix has more elements, their number is the maximum. `_PRODUCTS`: maximum number of
+#: sums of products (draws x topics x topics) for correlations.
 _CELLS, _PRODUCTS = 8_000_000, 10_000_000
 #: A correlation is set to 0 unless at least this fraction of draws agree on its sign.
 AGREE = 0.9

@@ -15,7 +15,7 @@ FEWEST = 4
 NEIGHBOURS = 5
 #: A map is shown only if it keeps at least this fraction of nearest neighbours.
 KEPT = 0.1
-#: The matrix product is computed for this number of words at a time, which limits memory.
+#: Inner products of topics are summed over this number of words at a time, which limits memory.
 _BLOCK = 8192
 #: Parameters of t-SNE: number of steps, number of first steps with exaggerated similarities, factor
 #: of this exaggeration, and perplexity (the effective number of neighbours).
@@ -227,8 +227,8 @@ def average_linkage(distance: Doubles) -> Tree:
         d[a, a] = np.inf
         size[a] += size[b]
         alive[b] = False
-    # Number the merges by height. Each merge joins two sequences of leaves at their most similar
-    # ends.
+    # Give numbers to the merges, in the order of height. Each merge joins two sequences of leaves
+    # at their most similar ends.
     name, leaves = list(range(n)), {k: [k] for k in range(n)}
     merges = []
     for i, (a, b, height) in enumerate(sorted(joined, key=lambda m: m[2])):
@@ -243,8 +243,8 @@ def average_linkage(distance: Doubles) -> Tree:
         first_leaves, right = min(ways, key=lambda way: distance[way[0][-1], way[1][0]])
         leaves[n + i] = first_leaves + right
         merges.append((one, other, height, len(first_leaves) + len(right)))
-        # Node n + i replaces nodes a and b. `name[a]` is the number of the new node, and `name[b]`
-        # is negative, which refers to node a.
+        # Node n + i replaces nodes a and b. `name[a]` is the number of the new node. `name[b]` is
+        # -1 - a, which refers to node a.
         name[a], name[b] = n + i, -1 - a
     return Tree(merges, np.array(leaves[2 * n - 2] if n else [], np.int64))
 

@@ -18,13 +18,13 @@ from pysgrld.reading.results import Results
 from pysgrld.reading.topics import topics_of
 from pysgrld.report.answers import documents_of_topics
 
-#: `WORDS`: number of a topic's words in the command's input. `DOCUMENTS`: number of the topic's
-#: documents in this input.
+#: A command of the user names topics. `WORDS`: number of a topic's words in the command's input.
+#: `DOCUMENTS`: number of the topic's documents in this input.
 WORDS, DOCUMENTS = 20, 5
 #: Maximum number of characters of a document's title in the command's input.
 TITLE = 200
-#: `PATIENCE`: maximum number of seconds that the command may take for a topic. `SAID`: maximum
-#: number of characters that a message shows of the command's error output.
+#: `PATIENCE`: maximum number of seconds in which the user's command must name a topic. `SAID`:
+#: maximum number of characters that a message shows of the command's error output.
 PATIENCE, SAID = 300.0, 100
 #: `MOST`: maximum number of bytes that are read from the command's output. `_BEAT`: number of
 #: seconds between two checks whether the command has ended.

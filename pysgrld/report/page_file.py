@@ -92,7 +92,9 @@ def page(
     style, script = _AIR.sub("", style), _JOINT.sub("", script)
     digests = (hashlib.sha256(text.encode()).digest() for text in (script, style))
     of_script, of_style = (base64.b64encode(digest).decode("ascii") for digest in digests)
-    policy = (  # Allow only this style and this script, and nothing from other addresses.
+    # Content security policy: browsers may use this style sheet and this script, and load nothing
+    # from other servers.
+    policy = (
         "default-src 'none'",
         *(("connect-src 'self'",) if loads else ()),
         f"script-src 'sha256-{of_script}'",

@@ -207,7 +207,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Refuse a request that is not valid HTTP or asks for something other than a file."""
-        # The message and explanation are not sent, because they repeat parts of the request.
+        # `message` and `explain` are not sent, because they repeat parts of the request.
         del message, explain
         status = HTTPStatus(code)
         self._refuse(status, f"{status.phrase.lower()} ({code})")

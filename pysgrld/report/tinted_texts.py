@@ -306,7 +306,7 @@ def _shown(
     text_part = text[begin:end]
     units: Sequence[int] = range(len(text_part) + 1)
     if greatest >= _FIRST_IDEOGRAPH:
-        marks = _apart(marks)  # Pairs of ideographs are words and overlap.
+        marks = _apart(marks)  # Words are pairs of adjacent ideographs, so they overlap.
     if greatest > "\uffff":
         # Number of UTF-16 units before each character that is shown.
         codes = np.frombuffer(text_part.encode("utf-32-le", "surrogatepass"), "<u4")

@@ -63,9 +63,8 @@ def words_over_time(results: Results, topics: Int64s, most: int) -> WordsOverTim
         Maximum of n, the number of words of each topic.
     """
     fitted, slices = results.fitted, len(results.fitted.slices)
-    phi = fitted.topics_by_slice(fitted.mean or fitted.current)[
-        :, topics
-    ]  # The array has the shape (T, K, V).
+    # `phi` has the shape (T, K, V): time slices, topics, words.
+    phi = fitted.topics_by_slice(fitted.mean or fitted.current)[:, topics]
     n = min(most, phi.shape[2])
     peak = phi.max(axis=0)
     order = np.argsort(-peak, axis=1, kind="stable")[:, :n]
@@ -158,9 +157,8 @@ def occurrences_per_document(results: Results, topics: Int64s, words: Int64s) ->
 def _looked_up(results: Results, step: int, topics: Int64s, words: Int64s) -> Floats:
     """Look up the probabilities of each topic's words in all slices of a sample, (K, n, T)."""
     sample = results.read_sample(step)
-    phi = results.fitted.topics_by_slice(
-        results.fitted.sample_to_draw(sample)
-    )  # The array has the shape (T, K, V).
+    # `phi` has the shape (T, K, V): time slices, topics, words.
+    phi = results.fitted.topics_by_slice(results.fitted.sample_to_draw(sample))
     rows: Floats = np.moveaxis(phi[:, topics[:, None], words], 0, 2)
     return rows
 

@@ -468,8 +468,8 @@ class RunDirectory:
                 arrays,
                 meta,
                 self.identity,
-                # These tables list the files that a rewind restores. The log is not listed,
-                # because it records history.
+                # These tables list the files that are restored if the run returns to this
+                # checkpoint. The log records history, so it is not restored.
                 lambda: {
                     "append": {METRICS: self._flush_metrics()._asdict()},
                     "samples": self.samples.table(),

@@ -27,7 +27,7 @@ from pysgrld.run.ownership import foreign, is_marked, marked_name
 
 try:
     from pysgrld.run._failpoints import fail_point as fail_point
-except ModuleNotFoundError:  # Released packages may lack the fail points.
+except ModuleNotFoundError:  # Released packages may lack this module for tests.
 
     def fail_point(name: str) -> bool:
         """Do nothing, because a release has no fail points."""

@@ -102,7 +102,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
         shown = []
         for fields in (old, new):
             value = format_value(name, fields.get(name, "none"))
-            # A list of dictionaries with these keys describes lists of stop words.
+            # The record of the lists of stop words is a list of dictionaries with these keys.
             if isinstance(value, list) and all(
                 isinstance(part, dict) and all(isinstance(part.get(n), k) for n, k in kinds.items())
                 for part in value

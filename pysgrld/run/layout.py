@@ -98,7 +98,8 @@ def refuse_part(path: Path) -> None:
     """
     whole = resolve_path(path, OutputError)
     for folder, part in zip(whole.parents, reversed(whole.parts), strict=False):
-        # Look for a second file, because other programs may write config.json or meta.json.
+        # A folder counts as a run or a stored corpus only if it has a second file of sgmc, because
+        # other programs may write config.json or meta.json, too.
         if part in _OF_RUN and is_run(folder, None) and is_file(folder / LOG, None):
             raise OutputError(f"{path}: belongs to the run {folder}; choose another file")
         for kind, names, marks in (

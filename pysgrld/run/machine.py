@@ -282,7 +282,8 @@ def job_end(environment: Mapping[str, str] | None = None) -> float | None:
     """
     environment = os.environ if environment is None else environment
     with contextlib.suppress(KeyError, ValueError):
-        # Convert to `boot_clock` now, so that later changes of the date have no effect.
+        # Convert the date to a time of `boot_clock` now, so that later changes of the system's date
+        # have no effect.
         return boot_clock() + (float(environment["SLURM_JOB_END_TIME"]) - time.time())
     job = environment.get("SLURM_JOB_ID", "")
     if not job.isdigit():

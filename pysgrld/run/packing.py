@@ -119,7 +119,7 @@ def unpack(fd: int, start: int, stop: int, array: Array, tell: Callable[[Buffer]
     except zstandard.ZstdError as error:
         raise ValueError(f"the data cannot be decompressed ({error})") from None
     while source.read(PIECE):
-        pass  # Read to the end, so that `tell` receives all bytes.
+        pass  # Read to the end, so that all bytes are passed to `tell`.
 
 
 class _Part:

@@ -69,7 +69,7 @@ class StoredParts:
 
     def progress(self) -> int:
         """Return the total number of steps of all stored parts, without verifying the files."""
-        # For each part, the dictionary keeps the last step, which is the newest.
+        # Keys are sorted by part and step, so the dictionary keeps the newest step of each part.
         newest = dict(self._files().keys())
         return sum(newest.values())
 

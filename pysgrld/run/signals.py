@@ -94,8 +94,8 @@ class StopFlag(contextlib.ExitStack):
                 "time instead"
             )
         else:
-            # Request a checkpoint, to measure how long it takes. The run must end `_margin` seconds
-            # before the deadline, because Python needs time to exit.
+            # Request a checkpoint, so that the time to write one is known before the deadline. The
+            # run must end `_margin` seconds before the deadline, because Python needs time to exit.
             self._checkpoint_wanted = True
             self._margin = min(0.5, 0.1 * max(0.0, self._deadline - self._start))
 

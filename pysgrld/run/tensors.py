@@ -323,7 +323,8 @@ class StoredArrays(Mapping[str, Array]):
         """Pickle the arrays themselves, because the open file is unavailable in other processes."""
         return dict, (dict(self),)
 
-    def __contains__(self, name: object) -> bool:  # The inherited method would read the array.
+    def __contains__(self, name: object) -> bool:
+        # The inherited method would read the array, which takes time.
         return name in self._tensors
 
     def __iter__(self) -> Iterator[str]:

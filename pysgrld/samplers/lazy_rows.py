@@ -56,7 +56,7 @@ class LazyRows(Rows):
     step_some: ClassVar[Callable[..., None]]
     last: Doubles
     now: Doubles
-    #: Whether `catch_up` has brought all rows up to date in this iteration.
+    #: True if `catch_up` has brought all rows up to date in this iteration.
     _is_up_to_date = True
 
     @classmethod
@@ -83,7 +83,7 @@ class LazyRows(Rows):
             self.now += h
             self.last[:] = self.now
             return
-        eta = float(np.float32(self.block.prior))  # The kernel uses single precision.
+        eta = float(np.float32(self.block.prior))  # single precision, as in the kernel
         self.sums[:k] += (v * eta - self.sums[:k]) * -math.expm1(-h)
         update_on_all_processes(
             self.peers,

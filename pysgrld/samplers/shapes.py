@@ -27,7 +27,7 @@ from pysgrld.samplers.sampler import SamplerSettings
 from pysgrld.samplers.state import BlockState, Counts, TopicStep, update_scale
 from pysgrld.types import RUNNING, Block, Doubles, Floats, Int32s, Int64s, Key, Schedule
 
-#: Minimum of a shape. At a shape of 0, a step would have no noise.
+#: Minimum of a gamma shape. At a shape of 0, a step would have no noise.
 LEAST = 1e-30
 
 

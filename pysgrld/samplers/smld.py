@@ -40,7 +40,7 @@ class Dual(StateFromRows):
     y: Floats
     log_sums: Doubles
 
-    #: Whether exp(y) is approximated by 1 + y.
+    #: True if exp(y) is approximated by 1 + y.
     approximate: ClassVar[bool] = False
 
     @classmethod

@@ -180,7 +180,8 @@ class Chart(NamedTuple):
     high: float | None
 
 
-#: Type of a value in a table row, with the value's bounds.
+#: Value in a row of the search's table, with its lower and upper bound. None if the row has no
+#: value.
 _Values = tuple[float, float | None, float | None] | None
 
 

@@ -102,7 +102,7 @@ class Training:
         self.chain = self.posterior.chain
         for remark in self.chain.remarks():
             reporter.note(*remark)
-        # These are budgets of the whole run in iterations; without a budget, training lasts until
+        # Budgets of the whole run, in iterations. Without a budget, training lasts until
         # convergence.
         budgets = [] if p.options.iterations is None else [p.options.iterations]
         if p.options.epochs is not None:
@@ -428,7 +428,7 @@ class Training:
                     else:
                         stage.replicate(self.run_on.waiting)
                 except Stopped:
-                    continue  # In the next turn, the loop reads the reason to stop.
+                    continue  # The next iteration of the loop reads the reason to stop.
                 tally.train_seconds += self.pulse.awake() - began
                 due = saves.due(stage.step, tally.train_seconds) and not self.stop.reason
                 if due or self.stop.take_checkpoint_request():

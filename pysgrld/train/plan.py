@@ -57,7 +57,7 @@ class ProcessCounts(NamedTuple):
     on_machine: int = 1
 
 
-#: Process counts of a chain that a single process trains.
+#: Numbers of processes if a single process trains a chain.
 ALL_ALONE = ProcessCounts()
 
 

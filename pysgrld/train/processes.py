@@ -142,8 +142,8 @@ def _start(tasks: Iterable[tuple[int, Task]], runs: list[RunProcess], stop: Stop
                 target=in_process, args=(task, sender, obeys), name=f"run-{number}"
             )
             process.start()
-            # Only the child keeps these ends of the pipes, so that each side notices when the other
-            # ends.
+            # Close the child's ends of the pipes in this process, so that each process notices when
+            # the other has ended.
             sender.close()
             obeys.close()
             runs.append(RunProcess(number, process, events, orders))

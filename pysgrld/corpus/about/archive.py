@@ -71,9 +71,9 @@ class ColumnSource(NamedTuple):
     rules: ValueRules = ValueRules()
 
 
-#: Function that returns the columns of a metadata file. Its arguments are the collector of the
-#: documents, the row numbers of the documents that stay in the corpus, and the ids of all
-#: documents, if any.
+#: Function that returns the columns of a metadata file. Its arguments are the `DetailsCollector` of
+#: the documents, the row numbers of the documents that stay in the corpus, and the ids of all
+#: documents, or None.
 Further = Callable[[DetailsCollector, Rows, SpelledColumn | None], list[ColumnSource]]
 
 

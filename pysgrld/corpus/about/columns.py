@@ -228,8 +228,8 @@ class DetailsCollector:
     def add(self, details: DocumentDetails, base: int = 0) -> None:
         """Add details of the next documents; ``base`` is the document count of earlier inputs."""
         first, size = self.documents, len(details)
-        # Files are numbered in the order in which they are read. If the documents of a file
-        # continue from the previous call, the file keeps its number.
+        # Files are numbered in the order in which they are read. A file whose documents continue
+        # from the previous call of `add` keeps its number.
         last: dict[tuple[int, str], int] = {}
         for name in details.names:
             key = details.input, name

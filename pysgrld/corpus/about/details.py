@@ -324,7 +324,7 @@ def _not_plain(name: str, value: Any) -> FieldError:
     )
 
 
-# ---- details of documents in memory, and ids and fields of documents of a stream
+# ---- details of documents in memory; ids and fields of documents that are streamed
 
 #: Value in place of a row number, if a document is a whole file and not a row of a file.
 WHOLE = -1

@@ -284,8 +284,8 @@ class Metadata:
                     row = np.maximum(row, found)
                     if number < 2:
                         continue
-                    # Forms 2 and 3 are file names without the folder. Files in several folders may
-                    # have the same name.
+                    # In forms 2 and 3 of a name, the folder is left out. Files in several folders
+                    # may have the same name.
                     for i in np.flatnonzero(found >= 0).tolist():
                         called = by_base.setdefault(int(found[i]), sample.called[i])
                         if called != sample.called[i]:

@@ -110,7 +110,7 @@ def microseconds(value: bytes) -> int | None:
     int or None
         Microseconds, or None for text that is no such date.
     """
-    # Most columns of times have the format of `iso_time`, which is fast.
+    # Most columns of times have the format of `iso_time`. It is tried first, because it is fast.
     if (moment := iso_time(value)) is not None:
         return int(moment)
     if _MONTH.fullmatch(value):

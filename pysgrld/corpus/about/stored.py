@@ -22,7 +22,7 @@ from pysgrld.corpus.vectors import TOGETHER, Vector, between, changed, members, 
 from pysgrld.run.schema import NATURAL, Each, Schema, misfit
 from pysgrld.types import Int64s
 
-#: Type of each entry in the member `CONTENTS`.
+#: Types of the entries in `CONTENTS`, the archive member that lists the columns.
 _CONTENTS: Schema = {
     "columns": Each(
         {

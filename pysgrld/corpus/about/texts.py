@@ -126,8 +126,8 @@ class TextWriter:
         self._under_way: deque[_UnderWay] = deque()
         for path in folder.glob("text-*"):
             if record and not path.name.startswith(f"text-{self.halved}-"):
-                # This file is left from a removal of half of the texts, which was interrupted
-                # before it was recorded.
+                # The process was killed while it removed half of the texts. The record does not
+                # list this file, so delete it.
                 path.unlink()
         if record and record["rows"]:
             self._rows = record["rows"]

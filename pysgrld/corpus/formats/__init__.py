@@ -127,7 +127,8 @@ class Format(NamedTuple):
 
 def _is_records(head: bytes, name: str) -> bool:
     """Return True if an XML file consists of records."""
-    from pysgrld.corpus.formats.xml_records import is_records  # This import loads an XML parser.
+    # Import here, because the module loads an XML parser, which few inputs need.
+    from pysgrld.corpus.formats.xml_records import is_records
 
     return is_records(head, name)
 
@@ -224,7 +225,8 @@ FORMATS = (
         "extract.html",
         _HTML,
         (".html", ".htm", ".xhtml"),
-        check=lambda head, name: not name.lower().endswith(".xls"),  # .xls: a table in HTML
+        # HTML in an .xls file is a table, not a text.
+        check=lambda head, name: not name.lower().endswith(".xls"),
         encoded=True,
         whole=True,
         markup=True,

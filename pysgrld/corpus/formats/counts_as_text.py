@@ -53,7 +53,8 @@ _MARKET = (
     "a Matrix Market file has, below its comments, a line with the numbers of documents, "
     "words and entries"
 )
-#: For each type of numbers that a Matrix Market header can name: the notation of the counts.
+#: Notation of the counts, by the type of numbers in a Matrix Market header. `PATTERN`: counts are
+#: left out.
 _NUMBERS: dict[bytes, int] = {
     b"integer": REAL,
     b"unsigned-integer": REAL,

@@ -50,7 +50,8 @@ _REASONS = {
 def read(source: Lines, context: Context) -> Iterator[Texts]:
     """Yield one document per record of a table, and skip blank lines."""
     limit = context.options.max_line
-    # Raise the csv module's limit on fields, because `_RecordLines` limits the size of a record.
+    # Raise the csv module's limit on the length of a field. `_RecordLines` already limits the size
+    # of a record.
     csv.field_size_limit(max(csv.field_size_limit(), limit + 1))
     lines = _RecordLines(source, context)
     quoted = context.options.quote != "none"

@@ -164,8 +164,8 @@ def docx(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
         )
     paragraph, text, *blanks = map(names.qn, ("w:p", "w:t", "w:tab", "w:br", "w:cr"))
     words = _Words(text, {paragraph: "\n"} | dict.fromkeys(blanks, " "))
-    # The parser calls the methods of `words`. A tree of all elements would take twenty times the
-    # memory.
+    # Parse without a tree of all elements, which would take twenty times the memory: the parser
+    # passes the elements to `words`.
     parser = etree.XMLParser(
         target=words, resolve_entities=False, load_dtd=False, no_network=True, huge_tree=False
     )
@@ -337,6 +337,6 @@ def _bound_streams(library: Any) -> None:
         return
     from pypdf import filters
 
-    for name in names:  # Versions of pypdf before 7 lack some of these names.
+    for name in names:  # Versions of pypdf before 7 lack some of these limits.
         if hasattr(filters, limit := f"{name.upper()}_MAX_OUTPUT_LENGTH"):
             setattr(filters, limit, _LARGEST_STREAM)

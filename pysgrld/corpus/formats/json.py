@@ -135,7 +135,7 @@ def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
         raise BadDocument("not an object", 'not an object with fields, such as {"text": "..."}')
     if fields is None:
         return b""
-    # Most records have a string in a single text field.
+    # Most records have a string in a single text field, so this case is tested first.
     if (
         len(fields) == 1
         and type(text := value.get(fields[0])) is str

@@ -137,7 +137,8 @@ class Elements:
                 yield self.element()
         else:
             before = None
-            while self.character() == "{":  # a file may have an object for each page of results
+            # A file may have several objects, for example one for each page of search results.
+            while self.character() == "{":
                 path = self.enter()
                 if path is None:
                     names = field_names(self.names)
@@ -248,7 +249,8 @@ class Elements:
                     f"the element has more than {self.limit} bytes; allow more with "
                     "--set max-line=SIZE"
                 )
-            self.more(held)  # The amount of data is doubled, so that few attempts are needed.
+            # Double the data in memory, so that even a long element needs few attempts.
+            self.more(held)
 
     def character(self) -> str:
         """Skip blanks; return the next character without moving past it, or "" at the end."""

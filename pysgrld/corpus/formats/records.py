@@ -184,7 +184,7 @@ def _unpacked_workbook(data: bytes, most: int, label: str) -> bytes:
             raise CorpusError(f"the workbook unpacks to {size} bytes; {advice}", label)
         with zipfile.ZipFile(stored, "w") as copy:
             for part in archive.infolist():
-                content = archive.read(part)  # this checks the size and checksum of the part
+                content = archive.read(part)  # `read` verifies the part's size and checksum.
                 copy.writestr(part.filename, content)
                 rows, columns = _extent(content) if part.filename.endswith(".xml") else (0, 0)
                 if rows * columns > most // PER_CELL:

@@ -97,7 +97,7 @@ def _is_table(text: str, delimiter: str) -> bool:
     first = text.partition("\n")[0].split(delimiter)
     n_usual = len(_USUAL.intersection(plain_names(name.strip('" \r') for name in first)))
     # If the header has two usual names, its other names may be long, such as questions of a survey.
-    # A name may have two quotation marks in addition to `_LONGEST` characters.
+    # Two more characters than `_LONGEST` are allowed, for quotation marks around a name.
     if n_usual < 2 and any(len(name) > _LONGEST + 2 for name in first):
         return False
     try:

@@ -83,7 +83,8 @@ def chosen(
     """
     wanted, noticed = context.wanted, context.noticed
     if wanted.text is None:
-        if wanted.id in wanted.named:  # the id field matches documents to metadata
+        # Even without texts, ids are needed: they match documents to metadata.
+        if wanted.id in wanted.named:
             context = context._replace(wanted=wanted._replace(id=_name_here(wanted.id, names)))
         return context
     text, rows = wanted.text, list(islice(records, SAMPLED))

@@ -34,8 +34,8 @@ from pysgrld.types import Documents, Minibatch
 REPEATS, QUICK_REPEATS = 5, 1
 #: Number of messages that are timed together.
 MESSAGES = 100
-#: Megabytes of counts that the ranks send to each other, in a full benchmark and in a quick one.
-#: `ACROSS`: number of counts in a row of the matrix that is sent.
+#: `SIZES`, `QUICK_SIZES`: megabytes of counts that the ranks send to each other, in a full
+#: benchmark and in a quick one. `ACROSS`: number of counts in a row of the matrix that is sent.
 SIZES, QUICK_SIZES = (1.0, 10.0, 100.0), (0.1, 3.0)
 ACROSS = 112
 #: Sizes of the measured minibatches, as multiples of the smallest one, in a full benchmark and in a
@@ -261,5 +261,6 @@ def _iterations(
                 took.append(1e3 * max(1e-6, seconds))
     finally:
         chain.close()
-    # Leave out the warm-up iteration and the first iteration that takes a sample.
+    # Leave out the first two iterations: the warm-up, and the first that also takes a posterior
+    # sample.
     return {name: took[2:] for name, took in times.items()}

@@ -71,7 +71,8 @@ class DeepReader(Reader):
         self._wide = [padded_width(k) for k in self.layers]
         self._theta = np.zeros((len(documents), sum(self._wide)), np.float32)
         self._rates = np.zeros((len(documents), len(self.layers) + 1))
-        # The counts of all layers are empty until the first draw, because nothing else needs them.
+        # Token counts of all layers. The array is empty until the first call of `draw`, because no
+        # other method needs it.
         self._totals: Floats = np.zeros((0, 0), np.float32)
         self._rate: Doubles = np.zeros(0)  # Rate of each held-out word, summed over samples.
         self._total: Doubles = np.zeros(len(documents))
@@ -265,7 +266,8 @@ class DeepReader(Reader):
         own = self.arrays()
         del own["rate"]
         restore_arrays(own, arrays, prefix)
-        # Its length is checked before the next draw. It is not copied, as it may be forged and long.
+        # The length of `_rate` is checked before the next draw. The array is not copied, because a
+        # forged array may be very long.
         self._rate = Form(np.float64, (-1,)).take(arrays, "rate", prefix)
 
 

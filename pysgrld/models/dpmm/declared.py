@@ -24,8 +24,8 @@ ETA = 0.5
 EXPECTED = 96
 #: Initial step sizes of components and of sticks, for samplers that use step sizes.
 STEPS = {"scir": (0.1, 0.1), "sgrld": (0.001, 0.005)}
-#: Values of the setting ``dp-conc``: the concentration is drawn given the sticks, or given the number of
-#: components with documents (Escobar and West 1995).
+#: Values of the setting ``dp-conc``. "sticks": the concentration is drawn given the sticks. "ew":
+#: it is drawn given the number of components with documents (Escobar and West 1995).
 CONCENTRATIONS = ("sticks", "ew")
 
 _GROUP = "Mixtures (--model dpmm)"

@@ -13,7 +13,8 @@ import numpy as np
 from pysgrld.core.arithmetic import exp, log
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s
 
-#: Maximum number of products in memory at a time: 2 MB, about the size of a core's cache.
+#: Maximum number of values (2 MB, about the size of a core's cache) in a block of documents, with
+#: one value for each pair of a document, or of its entry, and a component.
 CELLS = 1 << 18
 
 

@@ -38,7 +38,7 @@ from pysgrld.types import Array, Documents, Doubles, Int32s, Int64s, Key
 
 #: Number of new components that are drawn at a time.
 CHUNK = 16
-#: Each kind of log-gamma variates in an iteration has a random stream with one of these numbers:
+#: Numbers of an iteration's random streams, with one stream for each kind of log-gamma variates:
 #: sticks, components, the concentration c, the Beta variate in the draw of c, and new components.
 _STICKS, _COMPONENTS, _CONCENTRATION, _BETA, _FRESH = 1, 2, 3, 4, 8
 #: The conditional distribution of the concentration c is a mixture of two gamma distributions. This
@@ -494,7 +494,7 @@ class Mixture:
             if name not in arrays:
                 raise CheckpointError(f"the checkpoint lacks array {name!r}")
             stored, shape = arrays[name], array.shape
-            # The stored number of components may differ from this chain's number.
+            # The stored arrays may have more or fewer components than this chain.
             if name.endswith(".log_g"):
                 shape = (shape[0], stored.shape[-1] if stored.ndim else 0)
             if (stored.dtype, stored.shape) != (array.dtype, shape):

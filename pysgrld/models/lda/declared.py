@@ -185,8 +185,8 @@ class LDAModel(Model["LDAOptions"]):
         value["keep-documents"] = "on" if value["keep-documents"] == "on" else None
         if value["keep-documents"]:
             value["minibatch"] = _ALL_DOCUMENTS
-            # Use sampled counts of one sweep, because expected counts and means over several sweeps
-            # vary less than draws from the posterior.
+            # Use the sampled counts of a single sweep. Expected counts, and means over several
+            # sweeps, vary less than draws from the posterior.
             if SAMPLERS[value["algo"]].draws:
                 value["counts"], value["kept-sweeps"] = "sampled", 1
 

@@ -25,9 +25,10 @@ TOPICS, ALPHA_DEFAULT = 20, 1.0
 #: Default concentrations of documents, of topics, and of the topics' mean, divided by the number of
 #: words in the vocabulary.
 KAPPA, SIGMA, KAPPA0 = 6.0, 2.0, 2.0
-#: `WALKS` has two numbers for a sampler: Hamiltonian trajectories of a document's proportions in an
-#: iteration, and how many of these trajectories end in a sample. For variational Bayes, the first
-#: number is the maximum number of steps. `WALK` has both numbers for all other samplers.
+#: `WALKS`: two numbers for each sampler. The first is the number of Hamiltonian trajectories of a
+#: document's proportions in an iteration. The second is the number of these trajectories whose ends
+#: are samples. For variational Bayes, the first number is the maximum number of steps. `WALK`: both
+#: numbers for all other samplers.
 WALKS = {"gmc-bgibbs": (15, 1), "gmc-apprmh": (25, 10), "vi": (100, 1), "svi": (100, 1)}
 WALK = (60, 20)
 #: `STEPS`: by sampler, the step size of topics, in units of sqrt(K / (kappa D)), which is about

@@ -221,8 +221,9 @@ class SphericalPotential:
         """
         mine, v, n = self.documents, len(x), len(self.samples)
         prior, scale = mine.prior, self.batch.scale
-        # Factors in the gradient: `weight` for each sample of a document's proportions, and `pull`
-        # for the prior, sigma A_V(||mbar||) / ||mbar||.
+        # Factors of two terms of the gradient. `weight` is the factor for each sample of a
+        # document's proportions. `pull` is the factor for the prior, sigma A_V(||mbar||) /
+        # ||mbar||.
         weight = mine.options.kappa * scale / self.samples.shape[1]
         pull = prior.sigma * core.bessel_ratio(v, resultant) / resultant
         energy, half = core.log_normaliser(v, resultant), n // 2

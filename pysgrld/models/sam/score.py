@@ -70,8 +70,9 @@ class LogPerplexity(DensityScorer):
         whole = held_out.held_out
         super().__init__(held_out, np.arange(words, dtype=np.int32), len(whole.indices))
         self.options, self.threads = options, threads
-        self.proposed = 0  # Number of samples that importance sampling has scored.
-        # Log of the sum of each document's densities given these samples.
+        # Number of samples that importance sampling has scored.
+        self.proposed = 0
+        # For each document: log of the sum of its densities given these samples.
         self._better: Doubles = np.zeros(len(whole))
         self._shares: Doubles | None = None
         self._idf: Doubles | None = None
@@ -176,7 +177,7 @@ class LogPerplexity(DensityScorer):
 
     def shares(self, layer: int) -> Doubles | None:
         """Return each topic's mean proportion over documents in the last draw, (K,)."""
-        del layer  # Unused, because the model has one layer.
+        del layer  # The model has only one layer.
         return self._shares
 
     def metrics(self) -> dict[str, float]:

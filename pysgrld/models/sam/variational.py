@@ -196,10 +196,10 @@ def expand(shapes: Doubles, gram: Doubles, along: Doubles, law: Law) -> Expansio
     s, a2, rho = cosines.length, law.shrink**2, cosines.rho
     whole, rest = gamma_functions(s), k * law.alpha - s
     spread = cosines.square * s * (s + 1.0)
-    # `sides`: derivatives of ln(spread) with respect to the shapes.
+    # `sides`: derivatives of log(`spread`) with respect to the Dirichlet parameters `shapes`.
     sides = (1.0 + 2.0 * (1.0 - a2) * shapes + 2.0 * a2 * cosines.mixed) / spread
-    # `pull`: derivatives with respect to the shapes of ln h, where h = 1 / (s sqrt(square)) is a
-    # factor of `rho`.
+    # `pull`: derivatives of log h with respect to `shapes`, where h = 1 / (s
+    # sqrt(`cosines.square`)) is a factor of `rho`.
     pull = 0.5 * (1.0 / (s + 1.0) - 1.0 / s - sides)
     straight = law.shrink * along / (s * np.sqrt(cosines.square))
     first = law.kappa * (straight + rho * pull)

@@ -115,7 +115,7 @@ def compare(
             f"{runs[0].path} and {runs[1].path}: their vocabularies have no word in common, so "
             "there is nothing to compare"
         )
-    # This method compares distributions; models of unit vectors replace it below.
+    # Topics are compared as distributions, unless the topics of a run are unit vectors.
     how = Likening(DISTRIBUTIONS, False)
     for run in reversed(runs):
         if run.fitted.signed and run.fitted.likeness is not None:

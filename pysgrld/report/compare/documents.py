@@ -12,7 +12,8 @@ from pysgrld.models.fitted import evenly_spaced
 from pysgrld.reading.results import Results
 from pysgrld.types import Documents, Doubles
 
-#: Maximum number of documents of each run in which the topics of both runs are compared.
+#: Maximum number of documents, from each of two runs, in which the proportions of both runs' topics
+#: are compared.
 DOCUMENTS = 500
 
 

@@ -34,8 +34,8 @@ LISTED = 0.01
 _WAITING = 1 << 25
 #: Maximum number of values of a CSV table written in one block.
 _CELLS = 200_000
-#: Maximum number of word probabilities, over all draws, in memory. It determines the number of
-#: topics in a block.
+#: Topics are processed in blocks. This is the maximum number of word probabilities of a block, over
+#: all draws, in memory.
 _VALUES = 8_000_000
 
 

@@ -19,9 +19,9 @@ from pysgrld.types import Doubles, Floats, Int64s
 
 #: A document is mainly about a topic if the topic's share of the document is above this number.
 HALF = 0.5
-#: `_NAME`: maximum number of characters of a document's name on the map. `_SHORT_NAME`: if there
-#: are many documents, this maximum is reduced, but not below this number. `_NAMES`: maximum number
-#: of characters of all names together.
+#: `_NAME`: maximum number of characters of a document's name on the map. `_NAMES`: maximum number
+#: of characters of all names together. If there are many documents, names are therefore shortened
+#: further, but not below `_SHORT_NAME` characters.
 _NAME, _SHORT_NAME, _NAMES = 80, 30, 4_000_000
 #: Number of documents that are read at a time for their names.
 _TOGETHER = 4096

@@ -61,7 +61,7 @@ def unit(vectors: npt.ArrayLike, name: str, axes: Sequence[int]) -> Doubles:
     largest = np.abs(x).max(axis=-1, keepdims=True)
     if not (largest > 0).all():
         raise UsageError(f"{name} has a vector of zeros, which has no direction")
-    x = x / largest  # After the division, squares neither overflow nor underflow.
+    x = x / largest  # Scale first, so that squares neither overflow nor underflow.
     return np.asarray(x / np.sqrt(dot(x, x)))
 
 

@@ -313,8 +313,9 @@ class Coordinates(NamedTuple):
             Whether steps follow the metric.
         """
         a, total = t.a, t.total
-        # With the metric, the drift in mean coordinates is the gradient in natural coordinates
-        # divided by N, and vice versa.
+        # If steps follow the metric, the drift in mean coordinates is the gradient in natural
+        # coordinates, divided by N. The drift in natural coordinates is the gradient in mean
+        # coordinates, divided by N.
         if self.reduced:
             if self.natural == riemannian:
                 by_phi = (a - 1.0) / phi
@@ -346,12 +347,13 @@ class Coordinates(NamedTuple):
         q, root = np.sqrt(p.phi[..., :-1]), np.sqrt(p.phi[..., -1:])
         shared = (q * z).sum(-1, keepdims=True)
         if self.natural:
-            # The inverse metric is B B' / N with B B' = diag(1/phi) + 1 1' / phi_ref, B = diag(1/q)
-            # (I + c q q'), q = sqrt(phi), root = sqrt(phi_ref) and c = 1 / (root (1 + root)).
+            # Multiply by B / sqrt(N), where B B' / N is the inverse metric: B B' = diag(1/phi) + 1
+            # 1' / phi_ref, B = diag(1/q) (I + c q q'), q = sqrt(phi), root = sqrt(phi_ref) and c =
+            # 1 / (root (1 + root)).
             move = z / q + shared / (root * (1.0 + root))
         else:
-            # The inverse metric is B B' / N with B B' = diag(u) - u u', B = diag(q) (I - q q' / (1
-            # + root)), q = sqrt(u) and root = sqrt(phi_ref).
+            # Multiply by B / sqrt(N), where B B' / N is the inverse metric: B B' = diag(u) - u u',
+            # B = diag(q) (I - q q' / (1 + root)), q = sqrt(u) and root = sqrt(phi_ref).
             move = q * (z - q * (shared / (1.0 + root)))
         return np.asarray(move / np.sqrt(t.total))
 
