@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 WHOLE = 4
 #: `NAME`, `_LEAST_NAME`: maximum and minimum width to which topic names are shortened.
 NAME, _LEAST_NAME = 22, 12
-#: Values that fewer documents than this number have are listed below the table.
+#: A value that fewer documents than this number have is listed below the table.
 FEW = 10
 #: Maximum number of characters of a column's value in the table.
 _VALUE = 12

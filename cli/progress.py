@@ -347,7 +347,8 @@ class Screen(logging.Handler):
                     shape = "{desc} {n:,}, {elapsed}{postfix}"
                 self._bar = tqdm(
                     total=total,
-                    # Units that were finished before the bar started do not count for the speed.
+                    # Units of work that were finished before the bar started do not count for the
+                    # speed.
                     initial=done,
                     desc=title,
                     bar_format=shape,

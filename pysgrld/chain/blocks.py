@@ -130,7 +130,7 @@ class BlockChain(Chain):
             )
             if noise <= QUIET and not self._followed:
                 exact = f"--algo {choose_exact_sampler(self.sampler.geometry).name}"
-                if self._followed is not None:  # None: the model has no refinement.
+                if self._followed is not None:  # None if the model has no refinement
                     exact = f"--exact-sweeps 1000, or {exact}"
                 yield Message(
                     "minibatch noise is small, but average topics may be biased by more than "

@@ -64,7 +64,8 @@ class Ranks(Communicator):
 
     def __init__(self, timeout: float | None = None, threads: int = 1) -> None:
         if not MPI.Is_initialized():
-            # The main thread sends all messages, except the abort after too long a wait.
+            # Only the main thread sends messages, except that another thread may abort all ranks
+            # after too long a wait.
             MPI.Init_thread(MPI.THREAD_FUNNELED)
         self.comm = MPI.COMM_WORLD
         self.rank, self.size = self.comm.rank, self.comm.size

@@ -55,7 +55,7 @@ def page(number: int) -> bytes:
     for code in range(256 * number, 256 * (number + 1)):
         character = chr(code)
         order, folded = unicodedata.combining(character), " "
-        # A text in normal form C never contains a character that is not normalized.
+        # Normal form C changes every character that is not normalized.
         if not unicodedata.is_normalized("NFC", character):
             order = _COMPOSES
         elif not 0xD800 <= code < 0xE000:

@@ -15,7 +15,8 @@ from pysgrld.errors import MissingInputError
 from pysgrld.options.parse import LANGUAGES, LISTED
 from pysgrld.types import Documents, Int64s
 
-#: Name of the library for documents that have no known stop words and no known script.
+#: Name of the library that detects the language of documents without known stop words and without a
+#: known script.
 _LIBRARY = "py3langid"
 #: A document is in a language if at least the fraction `_SHARE` of its tokens and at least
 #: `_FEWEST` tokens are stop words of this language. For any other language, the number of stop
@@ -24,13 +25,13 @@ _SHARE, _FEWEST, _TIMES = 0.1, 3, 1.3
 #: For each script, the language that uses it. A script is named by the first word of its
 #: characters' Unicode names.
 _OF_SCRIPT = {"CJK": "chinese", "HIRAGANA": "japanese", "KATAKANA": "japanese", "HANGUL": "korean"}
-#: The library gets documents with at least `_LEAST` distinct words. It gets at most `_FIRST` words
-#: of each document. The most probable language is accepted if its log-probability exceeds the
-#: log-probability of the second language by `_NATS`.
+#: The library for detecting languages gets documents with at least `_LEAST` distinct words, and at
+#: most `_FIRST` words of each document. The most probable language is accepted if its
+#: log-probability exceeds that of the second language by `_NATS`.
 _LEAST, _FIRST, _NATS = 10, 60, 5.0
 #: A second language is reported if at least the fraction `_WORTH` of the documents and at least
-#: `_FEW` documents are in this language. The library is used only if the documents in unknown
-#: languages reach the same limits.
+#: `_FEW` documents are in this language. The library for detecting languages is used only if the
+#: documents in unknown languages reach the same limits.
 _WORTH, _FEW = 0.03, 3
 #: Words in fewer than this fraction of the documents are not compared with lists of stop words.
 _OFTEN = 0.002

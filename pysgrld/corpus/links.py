@@ -10,9 +10,9 @@ from string import ascii_letters, digits
 from pysgrld.corpus._tokenize import AMPERSAND, AT, LINK, SHORT, TAG, signs_in
 from pysgrld.corpus._tokenize import GARBLED as _GARBLED
 
-#: Key under which texts are counted that are in UTF-8, but that another program read as Latin-1.
+#: Key for the number of texts in UTF-8 that another program read as Latin-1.
 GARBLED = "garbled"
-#: Key under which texts are counted from which a licence was removed.
+#: Key for the number of texts from which a licence was removed.
 LICENCE = "licence"
 #: Texts, in lower case, that only state that the real text is missing.
 PLACEHOLDERS = frozenset(

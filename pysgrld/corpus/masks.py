@@ -21,7 +21,7 @@ _MASKS = {
 }
 _MASKED = tuple((kind, deferred(pattern)) for kind, pattern in _MASKS.items())
 #: `_WORD`: pattern of a word between blanks. `_SIGN`: pattern of digits and slashes; only words
-#: with one of these signs are searched for parts to remove.
+#: with one of these signs are searched for strings to remove.
 _WORD, _SIGN = deferred(rb"\S+"), deferred(rb"[\d/\\]")
 #: For each kind of string that is removed from texts: its name in log messages, in the singular and
 #: in the plural.

@@ -239,7 +239,7 @@ class Corpus:
         CorpusError
             If a file with these details is missing or was changed.
         """
-        from pysgrld.corpus.about.stored import About  # This import is slow.
+        from pysgrld.corpus.about.stored import About  # Import late, because it is slow.
 
         read = self._provenance.get("documents_read")
         # A sample does not record how many documents were read. It omits no document, so this is

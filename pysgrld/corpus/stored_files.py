@@ -180,7 +180,8 @@ def read_header(path: Path) -> dict[str, Any]:
             path,
         )
     version, parts = meta.get("version"), meta.get("parts")
-    # Without the entry "parts", a header has the same content in versions 1 and 2.
+    # Version 1 can be read, too, unless the entry "parts" is present: without it, headers of
+    # versions 1 and 2 are equal.
     if version != VERSION and (version != 1 or parts):
         raise CorpusError(
             f"the corpus has version {version!r}, but this sgmc reads version {VERSION}; use the "

@@ -292,7 +292,7 @@ class GrowingFile:
 def new_archive(path: Path) -> Iterator[zipfile.ZipFile]:
     """Create an uncompressed ``.npz`` file for a ``with`` block; force it to disk at the end."""
     with path.open("xb") as file:
-        with zipfile.ZipFile(file, "w") as archive:  # Arrays are not compressed.
+        with zipfile.ZipFile(file, "w") as archive:  # The members are not compressed.
             yield archive
         file.flush()
         sync(file.fileno())

@@ -478,9 +478,8 @@ def not_fitted(message: str) -> NotFittedError:
     theirs = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", None)
     if theirs is None:
         return NotFittedError(message)
-    again = {
-        "__reduce__": lambda error: (not_fitted, (str(error),))
-    }  # Pickle calls this method in another process to restore the object.
+    # Pickle calls `__reduce__`, so that another process can restore the error.
+    again = {"__reduce__": lambda error: (not_fitted, (str(error),))}
     not_fitted_error: NotFittedError = type("NotFittedError", (NotFittedError, theirs), again)(
         message
     )

@@ -122,7 +122,7 @@ def _halves(draws: Doubles) -> Doubles:
 
 def _normal_scores(draws: Doubles) -> Doubles:
     """Rank-normalise draws: return normal quantiles of their ranks, with mean ranks for ties."""
-    # This import is here because it takes as long as the import of the estimators.
+    # Import here, because this import takes as long as the import of the estimators.
     from statistics import NormalDist
 
     flat = draws.reshape(-1, draws.shape[2])

@@ -358,7 +358,7 @@ def draw_token_topics(
     for begin in range(0, len(rows), block):
         piece = slice(begin, begin + block)
         ends = np.cumsum(phi[rows[piece]] * theta[documents[piece]], axis=1)
-        # This is inverse transform sampling; with ">" instead of ">=", a topic of weight 0 is
-        # never drawn.
+        # Draw by inverse transform sampling. With ">" instead of ">=", a topic of weight 0 is never
+        # drawn.
         z[piece] = np.argmax(ends > u[piece, None] * ends[:, -1:], axis=1)
     return z

@@ -165,9 +165,8 @@ def _run(
     setting: ExperimentSetting,
     listener: ExperimentListener,
 ) -> Report:
-    names = select_names(
-        column.names, setting.rows
-    )  # Refuse unknown row names before reading the data.
+    # Refuse unknown row names before reading the data.
+    names = select_names(column.names, setting.rows)
     data = read_all()
     seeds = range(setting.seed, setting.seed + setting.seeds)
     tasks = [task(name, seed, data, setting, column) for seed in seeds for name in names]
@@ -293,7 +292,7 @@ def rows(
     lines: list[tuple[Any, ...]] = []
     for name in names:
         row_curves = [c for c in curves if c.name == name]
-        if not row_curves:  # The run is not finished yet.
+        if not row_curves:  # No run of this row is finished yet.
             continue
         ends = last_points(row_curves)
         paper = column.paper.get(name.replace(REFLECTED, ""))

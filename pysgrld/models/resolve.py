@@ -121,8 +121,9 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
         usual = usual._replace(warm_up=value["warm-up"])
         value["step-size"] = sampler.default_step(usual, settings)
     if value["sample-every"] in (None, "auto"):
-        # If documents are scored whole, compare only the times to sample tokens. An element of the
-        # topic matrix takes much more time in an iteration of training than in a sample.
+        # The work of a sample is compared with the work of a training iteration. If documents are
+        # scored whole, only the times to sample tokens count, because updating an element of the
+        # topic matrix takes much more time in training than in a sample.
         cells = 0 if model.score.whole else k * facts.rows
         tokens = facts.tokens * value["minibatch"] / d
         # If rows are lazy, a step updates only the words of its minibatch.

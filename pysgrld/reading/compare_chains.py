@@ -37,8 +37,8 @@ from pysgrld.types import Array, Doubles, Floats, Int64s, Key
 
 #: Number of top words of each topic. R-hat is computed for the probabilities of these words.
 TOP = 10
-#: Topics are compared between the two halves of the samples. A topic has moved if it overlaps
-#: another topic more than itself, by at least this number.
+#: Topics are compared between the halves of the samples. A topic has moved if its first half
+#: overlaps another topic's second half more than the same topic's, by at least this number.
 MOVED = 0.1
 #: Remark if only top-word samples are compared, because the chains have too few full samples from
 #: the same iterations.

@@ -132,7 +132,7 @@ def infer(
             if steps:
                 theta, low, high = _drawn(results, documents, first, steps, layer_index, repetition)
                 empty = np.flatnonzero(lengths == 0)
-                if len(empty):  # Documents without words have the prior's exact mean.
+                if len(empty):  # Documents without words get the exact prior mean.
                     wordless = documents.take(empty)
                     theta[empty] = results.proportions(wordless, ids[empty], layer_index)
             else:

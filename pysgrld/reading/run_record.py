@@ -310,7 +310,7 @@ def in_slices(
     """
     try:
         slices = np.array(stored.provenance.get("slices") or (), np.int32)
-    except (OverflowError, TypeError, ValueError):  # The list of slices is damaged.
+    except (OverflowError, TypeError, ValueError):  # The stored list of time slices is damaged.
         slices = np.empty(0, np.int32)
     if slices.shape != (len(parts[0]),) or not 0 <= slices.min() <= slices.max() < copies:
         raise CheckpointError(

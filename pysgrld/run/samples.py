@@ -201,7 +201,7 @@ class Samples:
         """Delete dropped samples permanently; the newest checkpoint must no longer list them."""
         for path in self.folder.glob(f"{DROPPED}*"):
             if _step_of(path.name.removeprefix(DROPPED)) is None:
-                continue  # The file is not a sample.
+                continue  # The file's name is not that of a sample.
             try:
                 fail_point("sample.unlink")
                 path.unlink()

@@ -189,9 +189,8 @@ class LazyWarmUp(LazyRows):
     def end_warm_up(self) -> BlockState[Any]:
         """Bring all rows up to date, and return the state from which sampling starts."""
         words = self._outdated_rows()
-        self._apply_missed_updates(
-            Key(0, 0, 0), words
-        )  # The warm-up draws nothing, so any key will do.
+        # The warm-up draws nothing, so any key will do.
+        self._apply_missed_updates(Key(0, 0, 0), words)
         return super().end_warm_up()
 
 

@@ -325,7 +325,7 @@ def _has_only_started(folder: Path) -> bool:
                 refuse_foreign_lock(folder / name, lock)
         if "corpus" in inside:
             Corpus.open(folder / "corpus")
-    except (OSError, SgmcError):  # Another program may have written files that cannot be opened.
+    except (OSError, SgmcError):  # Files that cannot be opened may be from another program.
         return False
     return True
 

@@ -224,7 +224,7 @@ def sentences(result: SearchResult) -> list[str]:
         f"For predicting: {setting_name(best)}, the best {kind.title}: {kind.show(best.score)} "
         f"({kind.show(best.low)} to {kind.show(best.high)})."
     ]
-    # Settings without numbers of topics have no order of size, so none is the smallest.
+    # Settings without a number of topics cannot be sorted by size, so no setting is the smallest.
     if small.topics:
         near = f"within {100 * NEAR:g} % of the best"
         reading = f"For reading: {setting_name(best)} as well, because no smaller setting is {near}"

@@ -179,7 +179,8 @@ class RankLayout(NamedTuple):
         cores : int or None
             Cores of a node; by default all threads are on one node.
         """
-        # One process cannot use more than `MOST` threads, and several ranks need a large minibatch.
+        # Several ranks are needed only if one process cannot use more threads (`MOST`), and only
+        # with a large minibatch.
         several = needs.minibatch >= FOR_RANKS and needs.useful_threads == MOST
         ranks = -(-needs.threads // MOST) if several else 1
         cores = cores or needs.threads

@@ -197,9 +197,8 @@ class Training:
                 stopped = self._draw_exactly()
             except Stopped:  # Training was stopped while Gibbs refinement was being prepared.
                 stopped = self.stop.reason
-        self.comm.broadcast(
-            False
-        )  # No samples follow, so the other MPI processes leave their loop.
+        # No samples follow, so the other MPI processes leave their loop.
+        self.comm.broadcast(False)
         done = budget_was_used and keeper.step == first_step
         # An earlier process may have been killed before it wrote the last line of metrics.
         if not done or keeper.measured != keeper.step:

@@ -113,7 +113,8 @@ def run_all(
                 _notify(runs, lambda run: run.orders.send(stop.reason))
             seconds, looked = time.monotonic() - looked, time.monotonic()
             if is_stopping:
-                # A long gap means that this process was suspended, so at most one second counts.
+                # A long time since the last check means that this process was suspended, so at most
+                # one second counts.
                 _wake_or_kill(runs, min(seconds, 1.0))
             if stop.take_checkpoint_request():
                 _notify(runs, lambda run: os.kill(run.process.pid, signal.SIGUSR2))
@@ -215,7 +216,7 @@ def _wake_or_kill(runs: Iterable[RunProcess], seconds: float) -> None:
 def _notify(runs: Iterable[RunProcess], report: Callable[[RunProcess], None]) -> None:
     for run in runs:
         if run.code is None:
-            with contextlib.suppress(OSError):  # The run may have just ended.
+            with contextlib.suppress(OSError):  # The run may have ended already.
                 report(run)
 
 
@@ -274,7 +275,8 @@ def raise_failures(
 TELL = 0.2
 
 
-#: Type of a function that returns the exit code of an error, its message, and a label for it.
+#: Type of a function that is called with an error. It returns the exit code, the message and a
+#: label for the error.
 Explain = Callable[[BaseException], tuple[int, str, str]]
 
 

@@ -352,7 +352,7 @@ def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
         For every other error, on any rank.
     """
     brief: Brief | None = comm.broadcast()
-    if brief is None:  # The run is already finished.
+    if brief is None:  # The first rank sends None if the run is already finished.
         comm.end_all_ranks()
         return
     model = find_model(brief.model)

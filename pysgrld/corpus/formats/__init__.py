@@ -423,7 +423,7 @@ def recognise(head: bytes, name: str) -> Format:
     """
     lower = name.lower()
     if lower.endswith(".xls") and heads.is_table(head, name):
-        return TABLE  # many programs name text tables .xls
+        return TABLE  # many programs give text tables the suffix .xls
     for format in FORMATS:
         if format.sure and format.matches(head, name):
             return format

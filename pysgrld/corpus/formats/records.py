@@ -348,7 +348,7 @@ def _bibtex_records(
                         value = _value(field.value, strings)
                         field.value = _UNESCAPED.sub(r"\\\g<0>", value)
                     entries.append((number, entry, entry.key))
-                    entry.key = str(number)  # `Library` rejects repeated keys
+                    entry.key = str(number)  # unique, because `Library` rejects repeated keys
                 elif getattr(block, "error", None) is not None:
                     number += 1
                     raise ValueError("not an entry of BibTeX")

@@ -86,7 +86,7 @@ def record_name(head: bytes) -> str | None:
         return "RDF"
     root = name_of(events[0][1]).lower() if events else ""
     if root == _USUAL[0] and not order[root]:
-        return root  # the whole file is one record
+        return root  # the root element is the only record
     usual = next((name for name in _USUAL if order[name]), None)
     if usual is not None:
         return usual

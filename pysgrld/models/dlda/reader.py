@@ -74,7 +74,7 @@ class DeepReader(Reader):
         # Token counts of all layers. The array is empty until the first call of `draw`, because no
         # other method needs it.
         self._totals: Floats = np.zeros((0, 0), np.float32)
-        self._rate: Doubles = np.zeros(0)  # Rate of each held-out word, summed over samples.
+        self._rate: Doubles = np.zeros(0)  # Poisson rate of each held-out word, summed over samples
         self._total: Doubles = np.zeros(len(documents))
         self._work = core.Workspace()
 

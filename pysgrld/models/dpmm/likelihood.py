@@ -13,8 +13,8 @@ import numpy as np
 from pysgrld.core.arithmetic import exp, log
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s
 
-#: Maximum number of values (2 MB, about the size of a core's cache) in a block of documents, with
-#: one value for each pair of a document, or of its entry, and a component.
+#: Maximum number of values that are processed at a time: 2 MB, about the size of a core's cache.
+#: There is a value for each component and each document, or each entry of a document.
 CELLS = 1 << 18
 
 

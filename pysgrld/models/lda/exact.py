@@ -64,7 +64,7 @@ class ExactLDA(ExactTokens, ReplicatedChain):
         results = CollapsedDocuments.visit_together(
             [chain._tokens for chain in chains],
             [chain.key for chain in chains],
-            [chain._upper_values() for chain in chains],  # The topics are integrated out.
+            [chain._upper_values() for chain in chains],  # no topics, which are integrated out
             self.batch,
             waiting,
         )

@@ -246,7 +246,7 @@ class SphericalPotential:
             work=mine.work,
             threads=mine.threads,
         )
-        # This is the trace of the covariance of one document's gradient.
+        # Trace of the covariance matrix of a single document's gradient.
         trace = squares / (1.0 / half + 1.0 / (n - half))
         variance = trace * n * (1.0 - 1.0 / scale) / max(1, v - 1)
         return EnergyGradient(energy - weight * (toward + further), first, variance)

@@ -319,7 +319,7 @@ def page_of(comparison: Comparison) -> bytes:
     sides = []
     for side in (comparison.left, comparison.right):
         shown = side._asdict() | {"run": display_name(side.path)}
-        # Remove the run's path, because the page must not reveal it.
+        # The page must not reveal the path of a run.
         del shown["path"], shown["labels"]
         sides.append(shown)
     report = {

@@ -183,7 +183,8 @@ def _divided(
         candidates = sorted({int(best[one]), *np.flatnonzero(back == one).tolist()})
         if len(candidates) < 2:
             continue
-        # Add each topic that raises the overlap enough, beginning with the most similar topic.
+        # Begin with the most similar topic, and add each further topic that raises the overlap
+        # enough.
         overlaps = how.overlap(phi, other_side.phi[candidates]).tolist()
         alone = dict(zip(candidates, overlaps, strict=True))
         first, *further = sorted(candidates, key=lambda row: (-alone[row], row))

@@ -83,7 +83,7 @@ class GroupShares(Section):
             usual = {
                 name: [round(float(x), 6) for x in each.mean[:, -1]] for name, each in everywhere
             }
-            # Use the share of all words, as other sections show it.
+            # Other sections show each topic's share of all words, so show this share here.
             if self.run.weights is not None:
                 usual["words"] = [round(float(x), 6) for x in self.run.weights]
         if found is not None and (named is not None or self._has_order()):
@@ -165,7 +165,7 @@ class GroupShares(Section):
                 counted: {
                     part: np.round(x[:, :-1], 6).tolist() for part, x in each._asdict().items()
                 }
-                # There are two kinds of shares: by documents, and by words.
+                # for the two kinds of shares: by documents, and by words
                 for counted, each in shares._asdict().items()
             }
             parts[name] = {"shares": found}
