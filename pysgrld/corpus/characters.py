@@ -137,7 +137,7 @@ def tokens(text: str) -> Iterator[Token]:
             yield Token(start + begin, start + end, word)
 
 
-@lru_cache(1 << 17)  # The cache is larger than most vocabularies.
+@lru_cache(1 << 17)  # more entries than most vocabularies have words
 def tokens_in_word(text: str) -> tuple[Token, ...]:
     """Split consecutive word characters, which may be of several scripts, into tokens.
 

@@ -248,7 +248,7 @@ class Lexicon:
             indptr = np.insert(indptr, places, indptr[places])
         return Documents(indptr, self.dictionary.place(words, ends)[indices], counts), remaining
 
-    # ---- a reading that was interrupted
+    # ---- state of an interrupted reading
 
     def record(self) -> dict[str, Any]:
         """Return the state of this lexicon except its words, as plain values for JSON."""

@@ -281,8 +281,8 @@ class CorpusBuilder:
 
     def add(self, step: Step) -> None:
         """Add the documents of a step of reading to the corpus."""
-        # If an interrupted reading resumes, the input yields its heading a second time. Then `done`
-        # must not change.
+        # If an interrupted reading resumes, the input yields its `Heading` a second time. `done`
+        # must not change then.
         new = (step.input, step.number) >= self.done
         if step.skipped:
             self.placed = False

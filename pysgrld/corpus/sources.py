@@ -173,7 +173,8 @@ def recipe(options: CorpusOptions) -> dict[str, Any]:
         if recorded[name] == getattr(_USUAL, name):
             del recorded[name]
     phrases = recorded.pop("phrases")
-    for name in ("numbered", "as_recorded"):  # The corpus does not depend on these two options.
+    # `numbered` and `as_recorded` do not affect the corpus.
+    for name in ("numbered", "as_recorded"):
         del recorded[name]
     if phrases:  # an empty list is omitted, because older corpora lack the entry
         recorded["phrases"] = list(phrases)

@@ -188,7 +188,7 @@ class SinglePassCorpus:
         self._steps = read(
             inputs, options, keep_empty=False, threads=threads, waiting=self._waiting, head=head
         )
-        # heading of the current input, which the lexicon for the rest of the stream needs, too
+        # `Heading` of the current input, which the lexicon for the rest of the stream needs, too
         heading, remaining = Step("", 0, 0), head
         try:
             provenance = {"inputs": looked_at, "head": head} | recipe(requested)
@@ -265,6 +265,7 @@ class SinglePassCorpus:
     def close(self) -> None:
         """Close the inputs; a call of `take` that waits for documents then ends."""
         self._closed = True
-        # Closing fails while another thread reads; that thread then stops by itself.
+        # Closing the inputs fails while another thread reads them. That thread then stops by
+        # itself.
         with contextlib.suppress(ValueError):
             self._steps.close()

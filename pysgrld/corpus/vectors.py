@@ -160,7 +160,7 @@ class Vector:
             )
         out = np.empty(int(lengths.sum()), self.dtype)
         if len(starts) > 1 and np.array_equal(starts[1:], (starts + lengths)[:-1]):
-            # Adjacent pieces are read as a single piece.
+            # Adjacent pieces of the vector are read as a single piece.
             starts, lengths = starts[:1], np.array([len(out)])
         into = out.view(np.uint8)
         if self._in_memory(len(starts), len(out)):
@@ -292,7 +292,7 @@ class GrowingFile:
 def new_archive(path: Path) -> Iterator[zipfile.ZipFile]:
     """Create an uncompressed ``.npz`` file for a ``with`` block; force it to disk at the end."""
     with path.open("xb") as file:
-        with zipfile.ZipFile(file, "w") as archive:  # The members are not compressed.
+        with zipfile.ZipFile(file, "w") as archive:  # Members of the archive are not compressed.
             yield archive
         file.flush()
         sync(file.fileno())

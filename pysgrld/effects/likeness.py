@@ -30,7 +30,7 @@ _NEIGHBOURS = 20
 #: `_DOCUMENTS`: maximum number of documents on which similarity is measured. `_ROW`: number of
 #: consecutive documents that are sampled together.
 _DOCUMENTS, _ROW = 50_000, 1_000
-#: The design effect is computed for at most this number of each column's comparisons.
+#: The design effect is computed for at most this number of comparisons of each column's values.
 _COMPARISONS = 4
 
 

@@ -103,7 +103,8 @@ def meetings(top: Int64s, source: Source, ids: Int64s) -> Int64s:
         holder = np.repeat(np.arange(len(documents)), np.diff(documents.indptr))
         held = np.zeros((len(words), len(documents)), np.float32)
         held[positions[is_watched], holder[is_watched]] = 1.0
-        for k, rows in enumerate(columns):  # float32 is exact here, because sums are at most 8192
+        # float32 is exact, because counts of documents are at most 8192 here.
+        for k, rows in enumerate(columns):
             held_columns = held[rows]
             total[k] += (held_columns @ held_columns.T).astype(np.int64)
     return total

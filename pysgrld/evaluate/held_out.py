@@ -60,7 +60,7 @@ def split(documents: Documents, doc_ids: Int64s, observed: float, seed: int) -> 
     n, lengths = len(documents), documents.lengths
     n_held_out = np.rint((1.0 - observed) * lengths).astype(np.int64)
     n_held_out = np.maximum(1, np.minimum(lengths - 1, n_held_out))
-    # Check the lengths first, because arrays with one entry per token take much memory.
+    # Check the documents' lengths first, because arrays with one entry per token take much memory.
     check_lengths(lengths - n_held_out, FRESH_SWEEPS // 2, "held-out document")
     entry_doc = np.repeat(np.arange(n), np.diff(documents.indptr))
     token_entry = np.repeat(np.arange(len(documents.indices)), documents.counts)

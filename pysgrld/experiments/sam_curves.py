@@ -46,7 +46,7 @@ _ALL = {"minibatch": 2**53}
 _SHORT = {"burn-in": 20, "sample-every": 1}
 #: Options of further runs of geodesic Monte Carlo, whose step size is adapted in the burn-in.
 _ADAPTED = {"adapted-iterations": 40, "burn-in": 40, "sample-every": 1}
-#: Line styles of the runs in the picture, by the suffix of a run's name.
+#: Line styles of the rows' curves in the picture, by the suffix of a row's name.
 DASHES = {"full": "--", "adapted": "-."}
 
 

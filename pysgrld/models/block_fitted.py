@@ -204,7 +204,7 @@ class BlockFitted(Fitted):
 
     def topics_over_words(self, draw: Draw, layer: int) -> Floats:
         """Return the topics over words, (V, Kp) float32."""
-        del layer  # The model has only one layer.
+        del layer  # `layer` is unused, because the model has only one layer.
         return draw[self.blocks[0].name]
 
     # ---- priors

@@ -134,7 +134,7 @@ class GibbsReader(Reader):
         2009, eq. 8). It is not random, and is nearer to the posterior expectation than a mean of
         fifty sweeps.
         """
-        del key, how, layer  # Nothing is random, and the model has only one layer.
+        del key, how, layer  # unused, because nothing is random and the model has only one layer
         alpha = resolve_alpha(parts, self.alpha)
         counts = core.documents_expected(
             phi=sampling_weights(parts),
@@ -159,7 +159,7 @@ class GibbsReader(Reader):
 
         Theta is drawn given the token counts.
         """
-        del layer  # The model has only one layer.
+        del layer  # `layer` is unused, because the model has only one layer.
         counts = self.counts(key, parts, sweeps_of_draw(fresh=self._fresh), expected=False)
         theta = draw_proportions(
             counts,
@@ -174,13 +174,13 @@ class GibbsReader(Reader):
 
     def token_topics(self, key: Key, parts: Draw, layer: int = 0) -> Int32s:
         """Continue the documents' chains, and return the topic of each token in the last sweep."""
-        del layer  # The model has only one layer.
+        del layer  # `layer` is unused, because the model has only one layer.
         self.counts(key, parts, sweeps_of_draw(fresh=self._fresh), expected=False)
         return self._z
 
     def shares(self, layer: int = 0) -> Doubles:
         """Return the current share of each topic in the tokens, (K,)."""
-        del layer  # The model has only one layer.
+        del layer  # `layer` is unused, because the model has only one layer.
         counts: Doubles = np.bincount(self._z, minlength=self.topics) / max(1, len(self._z))
         return counts
 

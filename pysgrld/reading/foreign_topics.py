@@ -112,8 +112,8 @@ def _read_matrix(path: Path, vocabulary: Path) -> ForeignTopics:
     except UnicodeDecodeError:
         raise CorpusError("is not UTF-8", vocabulary) from None
     try:
-        # The array is mapped, so that a wrong size in its header is refused before memory is
-        # allocated.
+        # The file is mapped into memory, so that a wrong size in its header is refused before
+        # memory is allocated.
         matrix = np.load(path, mmap_mode="r", allow_pickle=False)
     except _INVALID:
         matrix = None

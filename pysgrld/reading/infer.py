@@ -177,7 +177,7 @@ def _write_rows(
         with contextlib.closing(run_ahead(blocks, 1, lambda: None)) as inferred:
             for block in inferred:
                 writer.write(block)
-                # Flush the file, so that the reader of a pipe gets these rows at once.
+                # Flush the file, so that the reader of a pipe gets the rows of this block at once.
                 file.flush()
                 documents += len(block.lengths)
                 empty += int((block.lengths == 0).sum())

@@ -136,7 +136,8 @@ def _words(
     if not len(pairs):
         return Coverage.of([])
     held = []
-    for side in (0, 1):  # Compare the top words of the topics of run `side`.
+    # Compare the top words of the topics of run `side`.
+    for side in (0, 1):
         # `ids[run]` has the words to compare, with a row for each topic of the run. Rows of topics
         # without a partner have arbitrary words, and are left out below.
         ids = np.stack([tops[side], tops[side]])

@@ -86,7 +86,8 @@ def name_topics(
             documents.topic: [document.title for document in documents.documents]
             for documents in documents_of_topics(results, DOCUMENTS, 0)
         }
-    except MissingInputError:  # Without the corpus, the command receives words but no documents.
+    except MissingInputError:
+        # Without the corpus, the user's command receives words but no documents.
         titles = {}
     labels = dict(results.named)
     person = {} if replace else {k: x.name for k, x in labels.items() if x.by is None}

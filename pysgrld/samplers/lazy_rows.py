@@ -37,8 +37,9 @@ from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 #: Number of iterations after which all rows are brought up to date, so that rounding errors and
 #: missing noise do not accumulate in the sums.
 RENEW = 1000
-#: Minimum sum s_k of a topic's rows for lazy steps. In lazy steps, the conditional mean of the sum
-#: replaces the sum. At this minimum, the relative error of the mean is 3 %.
+#: Lazy steps are used only if each topic's sum over all rows is at least this number. In lazy
+#: steps, the conditional mean of the sum replaces the sum. At this minimum, the relative error of
+#: the mean is 3 %.
 DENSE = 1000.0
 
 
@@ -83,7 +84,7 @@ class LazyRows(Rows):
             self.now += h
             self.last[:] = self.now
             return
-        eta = float(np.float32(self.block.prior))  # single precision, as in the kernel
+        eta = float(np.float32(self.block.prior))  # rounded to single precision, as in the kernel
         self.sums[:k] += (v * eta - self.sums[:k]) * -math.expm1(-h)
         update_on_all_processes(
             self.peers,

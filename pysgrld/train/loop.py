@@ -301,7 +301,7 @@ class Training:
             ),
         )
         if self._order.stop is StopReason.STOPPED:
-            self.stop.stop("time limit")  # An earlier reason, such as a signal, is kept.
+            self.stop.stop("time limit")  # An earlier reason to stop, such as a signal, is kept.
         return self._order.orders
 
     def _loop(self, rounds: Rounds) -> None:

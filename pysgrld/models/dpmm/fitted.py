@@ -98,12 +98,12 @@ class MixtureFitted(Fitted):
 
     def topics_of_sample(self, sample: Mapping[str, Array], layer: int) -> Floats:
         """Return the components of a stored sample as distributions over words, (J, V)."""
-        del layer  # The model has only one layer.
+        del layer  # `layer` is unused, because the model has only one layer.
         return sample["phi"]
 
     def topics_over_words(self, draw: Draw, layer: int) -> Floats:
         """Return the components as distributions over words, (V, J)."""
-        del layer  # The model has only one layer.
+        del layer  # `layer` is unused, because the model has only one layer.
         return draw["phi"]
 
     # ---- documents

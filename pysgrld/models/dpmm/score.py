@@ -65,7 +65,8 @@ class MixtureScorer(DensityScorer):
         NumericalError
             If a log density is not finite.
         """
-        del key  # The argument is unused, because the score is not random.
+        # `key` is unused, because the score is not random.
+        del key
         # log 0, due to underflow in single precision, is harmless, because the mixture includes the
         # density of the prior.
         log_phi, log_w = log(parts["phi"]), log(parts["w"].astype(np.float64))

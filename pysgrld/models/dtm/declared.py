@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 #: `DRIFT`: standard deviation of the change of a word's log weight from slice to slice. `SPREAD`:
 #: standard deviation of a word's log weight in the first slice.
 DRIFT, SPREAD = 0.1, 3.0
-#: Minimum value of each of these two standard deviations. The square of its inverse is far below
+#: Minimum of the options that set these standard deviations. The square of its inverse is far below
 #: the largest float32.
 _LEAST = 1e-6
 #: Default number of Gibbs sweeps over each document of a minibatch.

@@ -74,7 +74,7 @@ class DynamicFitted(AdmixtureFitted):
 
     def topics_of_sample(self, sample: Mapping[str, Array], layer: int) -> Floats:
         """Return the topics over words in a stored sample, (K, V), averaged over slices."""
-        del layer  # The model has only one layer.
+        del layer  # `layer` is unused, because the model has only one layer.
         phi, shares = sample["phi"], self.slice_shares
         mean = np.zeros((len(phi), phi.shape[1] // len(shares)))
         for t, share in enumerate(shares.tolist()):
@@ -83,7 +83,7 @@ class DynamicFitted(AdmixtureFitted):
 
     def topics_over_words(self, draw: Draw, layer: int) -> Floats:
         """Return the topics over words, (V, Kp) float32, averaged over slices."""
-        del layer  # The model has only one layer.
+        del layer  # `layer` is unused, because the model has only one layer.
         phi, shares = draw["phi"], self.slice_shares
         mean = np.zeros((len(phi) // len(shares), phi.shape[1]))
         for t, share in enumerate(shares.tolist()):

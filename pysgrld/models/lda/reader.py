@@ -78,7 +78,7 @@ class MeanFieldReader(Reader):
 
         Patterson and Teh (2013), eq. (16).
         """
-        del key, how  # The prediction is not random.
+        del key, how  # `key` and `how` are unused, because the prediction is not random.
         return core.predictive_given_theta(
             phi=parts["phi"],
             topics=self.fitting.topics,

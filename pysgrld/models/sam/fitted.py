@@ -148,7 +148,7 @@ class SphericalFitted(BlockFitted):
         A document without weighted words has the prior mean, 1/K. Random numbers are keyed by the
         ids of documents.
         """
-        del layer  # The model has only one layer.
+        del layer  # `layer` is unused, because the model has only one layer.
         options, k = self.record.options, self.layers[0]
         vectors = directions(documents, draw[IDF].astype(np.float64))
         products = draw_products(draw, vectors, k, self._work, self.threads)
@@ -179,7 +179,7 @@ class SphericalFitted(BlockFitted):
         Trajectories continue from one sample to the next. Tokens have no topics: the token counts
         of a document are its length times its proportions.
         """
-        del layer  # The model has only one layer.
+        del layer  # `layer` is unused, because the model has only one layer.
         options, k = self.record.options, self.layers[0]
         vectors = directions(documents, self._idf)
         lengths = documents.lengths[:, None].astype(np.float32)

@@ -177,7 +177,7 @@ class LogPerplexity(DensityScorer):
 
     def shares(self, layer: int) -> Doubles | None:
         """Return each topic's mean proportion over documents in the last draw, (K,)."""
-        del layer  # The model has only one layer.
+        del layer  # `layer` is unused, because the model has only one layer.
         return self._shares
 
     def metrics(self) -> dict[str, float]:

@@ -126,7 +126,7 @@ def group(
         to_right = assign(similarity)
         to_left = np.empty_like(to_right)
         to_left[to_right] = np.arange(len(to_right))
-    else:  # Otherwise, a topic may be the partner of several topics.
+    else:  # If the numbers of topics differ, a topic may be the partner of several topics.
         to_right, to_left = similarity.argmax(axis=1), similarity.argmax(axis=0)
     groups = [
         *(

@@ -165,7 +165,7 @@ class GroupShares(Section):
                 counted: {
                     part: np.round(x[:, :-1], 6).tolist() for part, x in each._asdict().items()
                 }
-                # for the two kinds of shares: by documents, and by words
+                # There are two kinds of shares: by documents, and by words.
                 for counted, each in shares._asdict().items()
             }
             parts[name] = {"shares": found}
