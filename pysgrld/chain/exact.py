@@ -510,7 +510,7 @@ def read_averages(arrays: Mapping[str, Array]) -> Mapping[str, Array]:
 
 
 def population_draws(arrays: Mapping[str, Array], seed: int, chain: int) -> PopulationDraws | None:
-    """Return the object that makes a run's draws vary as much as topics of different corpora.
+    """Return the object that widens draws of topics to the variation between corpora, or None.
 
     Parameters
     ----------

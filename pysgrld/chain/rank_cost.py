@@ -67,7 +67,7 @@ class Cost(NamedTuple):
 
     @staticmethod
     def messages(ranks: int) -> int:
-        """Return the number of messages that follow each other in an iteration; 0 with one rank."""
+        """Return the number of messages that follow one another in an iteration; 0 with one rank."""
         if ranks == 1:
             return 0
         # An iteration has three reductions. Each rank also sends six messages to each other rank:

@@ -73,7 +73,7 @@ class BlockFitted(Fitted):
 
     @cached_property
     def population(self) -> PopulationDraws | None:
-        """`PopulationDraws` that widens stored draws to the variation of topics between corpora.
+        """Object that widens draws of topics to the variation of topics between corpora.
 
         The value is None if no chain continued on resampled documents.
 

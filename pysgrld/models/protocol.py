@@ -175,10 +175,10 @@ class Model(ABC, Generic[R]):
         return  # By default, a model accepts all combinations of options.
 
     def time(self, column: str | None, slices: Any) -> tuple[str, str | int] | None:
-        """Return the column of document times, and the length or the number of time slices.
+        """Return the column with the times of documents, and how time is divided into slices.
 
-        Return None if the model does not use time. The second value has the form
-        that `pysgrld.corpus.slices.slicing_of` takes.
+        Return None if the model does not use time. The second value is the length of a slice or the
+        number of slices, as for `pysgrld.corpus.slices.slicing_of`.
 
         Parameters
         ----------

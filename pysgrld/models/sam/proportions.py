@@ -181,7 +181,7 @@ def start(products: Products, topics: int) -> Doubles:
 
 
 class Walk(NamedTuple):
-    """Posterior distribution of topic proportions, with the settings of the Hamiltonian sampler.
+    """Model of the topic proportions of documents, and the settings of their Hamiltonian sampler.
 
     Attributes
     ----------

@@ -66,7 +66,7 @@ class _AlikeIntervals:
         self._gaps = [np.bincount(alike, end - mean) / number for end in ends]
 
     def __call__(self, mean: Floats, lengths: Int64s) -> list[Floats]:
-        """Return bounds of intervals: the shares plus mean deviations of similar documents' bounds.
+        """Return interval bounds, which lie as far from the shares as in similar documents on average.
 
         The bounds are 0 for a document without similar documents.
         """

@@ -225,7 +225,7 @@ class VonMisesFisher:
         self._log_scale += [core.log_normaliser(float(d), float(k)) for k in self.kappa]
 
     def log_density(self, x: npt.ArrayLike) -> Doubles:
-        """Return the log density with respect to area.
+        """Return the log density of directions, relative to the area of the sphere.
 
         Parameters
         ----------
