@@ -9,19 +9,20 @@ import subprocess
 from pathlib import Path
 
 import fork_server
+import numpy as np
 import pytest
 from command_words import last_of_each
 from fork_server import SGMC
 
 BIBLE = Path(__file__).parents[2] / "data" / "docword.bible.txt.gz"
 
-#: A run of about a second, long enough for a few posterior samples.
+#: A run of a fraction of a second, long enough for a few posterior samples.
 SMALL = (
     *(
         "-k",
         "8",
         "--minibatch",
-        "100",
+        "25",
         "--sweeps",
         "4",
         "--set",
@@ -49,8 +50,8 @@ class Sgmc:
     other arguments of `subprocess.run`, and all that is started, is a process of its own.
     """
 
-    def __init__(self, folder, command=(SGMC,)):
-        self.folder, self.command = folder, command
+    def __init__(self, folder, command=(SGMC,), corpus=BIBLE):
+        self.folder, self.command, self.corpus = folder, command, corpus
 
     def __call__(self, *args, code=0, text=True, at=None, env=None, **kwargs):
         words = [*map(str, self.command), *map(str, last_of_each(args))]
@@ -89,33 +90,33 @@ class Sgmc:
         env = os.environ | {"SGMC_TEST": "1", "SGMC_FAILPOINT": point.replace(":", ":kill:")}
         return self(*args, code=-signal.SIGKILL, env=env)
 
-    def train(self, *args, out="run", code=0, base=SMALL, corpus=BIBLE):
-        return self("train", corpus, *base, "--out", out, *args, code=code)
+    def train(self, *args, out="run", code=0, base=SMALL):
+        return self("train", self.corpus, *base, "--out", out, *args, code=code)
 
     def topics_hash(self, run="run"):
         out = f"{run}-export"
         self("export", run, "--to", "npy", "-o", out, "--force")
         return hashlib.sha256((self.folder / out / "topics.npy").read_bytes()).hexdigest()
 
-    def stop_midway(self, number, *args, out="run", base=SMALL, word="perplexity", corpus=BIBLE):
+    def stop_midway(self, number, *args, out="run", base=SMALL, word="perplexity"):
         """Stop training by a signal at the first evaluation; return the exit code and the output.
 
         The process sends the signal to itself, so that it cannot end before the signal arrives.
         """
-        arguments = ("train", corpus, *base, "--out", out, "--eval-every", "15", *args)
+        arguments = ("train", self.corpus, *base, "--out", out, "--eval-every", "15", *args)
         done = self(*arguments, code=None, at=(word, int(number)))
         return done.returncode, done.stderr
 
 
 @pytest.fixture
-def sgmc(tmp_path):
-    return Sgmc(tmp_path)
+def sgmc(tmp_path, quarter):
+    return Sgmc(tmp_path, corpus=quarter)
 
 
 @pytest.fixture(scope="module")
-def sgmc_module(tmp_path_factory):
+def sgmc_module(tmp_path_factory, quarter):
     """The same command, in a folder shared by the tests of a module."""
-    return Sgmc(tmp_path_factory.mktemp("shared"))
+    return Sgmc(tmp_path_factory.mktemp("shared"), corpus=quarter)
 
 
 @pytest.fixture(scope="session")
@@ -125,30 +126,42 @@ def bible():
 
 @pytest.fixture(scope="session")
 def quarter(tmp_path_factory):
-    """Every fourth chapter of the Bible, 298 documents, for what takes longer with more documents."""
-    documents, words, _, *entries = gzip.decompress(BIBLE.read_bytes()).decode().splitlines()
-    some = {str(d): n for n, d in enumerate(range(1, int(documents) + 1, 4), 1)}
-    rows = (line.partition(" ") for line in entries)
-    kept = [f"{some[d]} {count}" for d, _, count in rows if d in some]
+    """Every fourth chapter of the Bible, 298 documents, and its 1,000 commonest words.
+
+    Titles and books of these chapters are beside it, in ``chapters.bible.csv``.
+    """
+    documents, words, _, *lines = gzip.decompress(BIBLE.read_bytes()).decode().splitlines()
+    entries = np.array([line.split() for line in lines], int)
+    entries = entries[(entries[:, 0] - 1) % 4 == 0]
+    often = np.bincount(entries[:, 1], entries[:, 2], int(words) + 1)
+    common = np.sort(np.argsort(-often, kind="stable")[:1000])
+    entries = entries[np.isin(entries[:, 1], common)]
+    entries[:, 0] = (entries[:, 0] - 1) // 4 + 1
+    entries[:, 1] = np.searchsorted(common, entries[:, 1]) + 1
     path = tmp_path_factory.mktemp("quarter") / "docword.bible.txt"
-    path.write_text("\n".join([str(len(some)), words, str(len(kept)), *kept]) + "\n")
-    path.with_name("vocab.bible.txt").write_bytes(BIBLE.with_name("vocab.bible.txt").read_bytes())
+    kept = [" ".join(map(str, entry)) for entry in entries.tolist()]
+    number = -(-int(documents) // 4)
+    path.write_text("\n".join([str(number), "1000", str(len(kept)), *kept]) + "\n")
+    vocabulary = BIBLE.with_name("vocab.bible.txt").read_text().splitlines()
+    path.with_name("vocab.bible.txt").write_text("".join(f"{vocabulary[i - 1]}\n" for i in common))
+    head, *rows = BIBLE.with_name("chapters.bible.csv").read_text().splitlines()
+    path.with_name("chapters.bible.csv").write_text("\n".join([head, *rows[::4]]) + "\n")
     return path
 
 
 @pytest.fixture(scope="session")
-def trained(tmp_path_factory):
+def trained(tmp_path_factory, quarter):
     """A finished run, the latest one under ./sgmc-runs of its folder. Not to be changed."""
     command = Sgmc(tmp_path_factory.mktemp("trained"))
-    command("train", BIBLE, *SMALL)
+    command("train", quarter, *SMALL)
     return command
 
 
 @pytest.fixture(scope="session")
-def several(tmp_path_factory):
+def several(tmp_path_factory, quarter):
     """Three finished chains of such a run, the latest under ./sgmc-runs. Not to be changed."""
     command = Sgmc(tmp_path_factory.mktemp("several"))
-    command("train", BIBLE, *SMALL, "--chains", "3")
+    command("train", quarter, *SMALL, "--chains", "3")
     return command
 
 

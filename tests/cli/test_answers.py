@@ -1,7 +1,6 @@
 """``sgmc topics --documents``, ``--word``, ``--by`` and ``--along``: facts of the page in a terminal."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,32 +9,19 @@ from pysgrld.cli.answers import Question, answer
 from pysgrld.reading.find_runs import open_run
 from pysgrld.report import document_pass
 
-from .conftest import BIBLE, SGMC, Sgmc
+from .conftest import SGMC, Sgmc
 
 pytestmark = pytest.mark.cli
 
-CHAPTERS = BIBLE.with_name("chapters.bible.csv")
-
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
+def run(tmp_path_factory, quarter):
     """A run whose chapters have titles and books, with 40 stored samples."""
     sgmc = Sgmc(tmp_path_factory.mktemp("answers"), (SGMC,))
-    options = [
-        "-k",
-        "8",
-        "--minibatch",
-        "100",
-        "--sweeps",
-        "4",
-        "--set",
-        "warm-up=20",
-        "--iterations",
-        "400",
-        "--set",
-        "starts=1",
-    ]
-    sgmc("train", BIBLE, "--metadata", CHAPTERS, "--out", "bible", *options)
+    options = ["-k", "8", "--minibatch", "50", "--sweeps", "4", "--set", "warm-up=20"]
+    options += ["--iterations", "200", "--set", "starts=1", "--threads", "1"]
+    chapters = quarter.with_name("chapters.bible.csv")
+    sgmc("train", quarter, "--metadata", chapters, "--out", "bible", *options)
     return sgmc
 
 
@@ -54,10 +40,10 @@ def facts(run):
     return json.loads((run.folder / "facts.json").read_text())
 
 
-def test_documents_are_the_pages(run, facts):
+def test_documents_are_the_pages(run, quarter, facts):
     """Red with: documents by the mean of the share; rows of the sample taken for those of the corpus."""
     found = asked(run, "--documents", "3")["topics"]
-    titles = Path(CHAPTERS).read_text().splitlines()[1:]
+    titles = quarter.with_name("chapters.bible.csv").read_text().splitlines()[1:]
     page = {topic["id"]: topic for topic in facts["topics"]}
     assert [each["topic"] for each in found] == [topic["id"] for topic in facts["topics"]]
     for each in found:
@@ -102,14 +88,13 @@ def test_documents_like_one_have_its_topics(run, facts):
 
 def test_the_number_of_documents_compared_with_one_is_stated(run, monkeypatch, capsys):
     """Red with: the most similar of a sample shown as the most similar of the corpus."""
-    monkeypatch.setattr(document_pass, "DOCUMENTS", 500)
+    monkeypatch.setattr(document_pass, "DOCUMENTS", 125)
     key = asked(run, "--documents", "1")["topics"][0]["documents"][0]["id"]
     question = Question(5, None, key, None, None, None, None)
     answer(open_run(run.folder / "bible", 1), 0, question, as_json=False)
     compared = capsys.readouterr().out.splitlines()[-1]
     assert compared in {
-        f"Only {n} of 1,189 documents were compared, evenly spaced in the corpus."
-        for n in (499, 500)
+        f"Only {n} of 298 documents were compared, evenly spaced in the corpus." for n in (124, 125)
     }
 
 
@@ -135,7 +120,7 @@ def test_intervals_are_for_other_books_and_not_for_other_chunks(tmp_path):
     generator = np.random.default_rng(5)
     for book in range(12):
         words = [f"{'sea' if book % 2 else 'rose'}{letter}" for letter in "abcdefghijkl"]
-        text = generator.choice(words, 240, p=generator.dirichlet(np.full(12, 0.5)))
+        text = generator.choice(words, 120, p=generator.dirichlet(np.full(12, 0.5)))
         (tmp_path / "books" / f"{book}.txt").write_text(" ".join(text) + "\n")
     sweeps = ("--iterations", "40", "--exact-sweeps", "400", "--threads", "1")
     sgmc("train", "books", "-k", "2", "--chunk", "30", "--max-df", "1.0", *sweeps, "--out", "run")
@@ -216,7 +201,7 @@ def test_groups_are_the_pages(run, facts):
     found = asked(run, "--by", "book")
     assert found["groups"]["levels"] == column["levels"]
     assert column["levels"][:2] == ["Genesis", "Exodus"]
-    assert sum(column["documents"]) == 1189
+    assert sum(column["documents"]) == 298
     for each, topic in zip(found["topics"], facts["topics"], strict=True):
         of_words = [each["share"]["words"][part] for part in ("mean", "low", "high")]
         assert of_words == pytest.approx(topic["weight"], abs=1e-6)
@@ -258,15 +243,16 @@ def test_only_groups_that_surely_have_more_are_listed(run):
     assert "false discovery rate 5 %" in " ".join(text.split())
 
 
-def test_a_column_that_others_lie_within_is_told_and_counts_by_clusters(tmp_path):
+def test_a_column_that_others_lie_within_is_told_and_counts_by_clusters(tmp_path, quarter):
     """Testaments of books: with books as units the intervals are much wider."""
-    books = Path(CHAPTERS).read_text().splitlines()
-    rows = [f"{line},{'new' if i > 929 else 'old'}" for i, line in enumerate(books[1:], 1)]
+    books = quarter.with_name("chapters.bible.csv").read_text().splitlines()
+    rows = [f"{line},{'new' if i > 233 else 'old'}" for i, line in enumerate(books[1:], 1)]
     table = tmp_path / "chapters.csv"
     table.write_text("\n".join([f"{books[0]},testament", *rows]) + "\n")
     sgmc = Sgmc(tmp_path, (SGMC,))
-    options = ["-k", "8", "--set", "starts=1", "--minibatch", "100", "--iterations", "200"]
-    sgmc("train", BIBLE, "--metadata", table, "--out", "bible", *options)
+    options = ["-k", "8", "--set", "starts=1", "--minibatch", "50", "--iterations", "200"]
+    options += ["--set", "warm-up=20", "--sweeps", "4"]
+    sgmc("train", quarter, "--metadata", table, "--out", "bible", *options)
     alone = sgmc("topics", "bible", "--by", "testament").stdout
     assert "All documents of a book have the same testament" in " ".join(alone.split())
     found = [
@@ -286,11 +272,12 @@ def test_a_column_that_others_lie_within_is_told_and_counts_by_clusters(tmp_path
     assert "requires --by or --along" in sgmc("topics", "bible", "--cluster", "book", code=2).stderr
 
 
-def test_without_intervals_no_group_is_said_to_be_surely_more(tmp_path):
+def test_without_intervals_no_group_is_said_to_be_surely_more(tmp_path, quarter):
     """Red with: a list that is empty, said to have few that are wrong."""
     sgmc = Sgmc(tmp_path, (SGMC,))
-    options = ["-k", "4", "--set", "starts=1", "--iterations", "60", "--minibatch", "100"]
-    sgmc("train", BIBLE, "--metadata", CHAPTERS, "--out", "bible", *options)
+    chapters = quarter.with_name("chapters.bible.csv")
+    options = ["-k", "4", "--set", "starts=1", "--iterations", "60", "--minibatch", "50"]
+    sgmc("train", quarter, "--metadata", chapters, "--out", "bible", *options)
     said = sgmc("topics", "bible", "--by", "book").stdout
     assert "There are no intervals, and groups with a higher share are not listed" in " ".join(
         said.split()
@@ -301,7 +288,7 @@ def test_without_intervals_no_group_is_said_to_be_surely_more(tmp_path):
 def test_topics_go_along_the_corpus(run):
     found = asked(run, "--along", "corpus")
     assert len(found["groups"]["levels"]) == 60
-    assert found["groups"]["levels"][0] == "Genesis 1 to Genesis 20"
+    assert found["groups"]["levels"][0] == "Genesis 1 to Genesis 17"
     assert "▁" in run("topics", "bible", "--along", "corpus").stdout
 
 

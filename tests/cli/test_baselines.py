@@ -41,14 +41,14 @@ def often(case):
         ),
     ],
 )
-def test_killed_resumed_and_on_other_threads(sgmc, quarter, algo, base):
+def test_killed_resumed_and_on_other_threads(sgmc, algo, base):
     """Red with: the topics of tokens, or kept proportions, counted but not stored; a document fitted
     on from its last gamma where the run was not interrupted.
     """
     own = ("--algo", algo)
-    sgmc.train(*own, out="whole", base=base, corpus=quarter)
-    sgmc.stop_midway(signal.SIGKILL, *own, "--checkpoint-every", "7", base=base, corpus=quarter)
-    done = sgmc.train(*own, "--threads", "2", base=base, corpus=quarter)
+    sgmc.train(*own, out="whole", base=base)
+    sgmc.stop_midway(signal.SIGKILL, *own, "--checkpoint-every", "7", base=base)
+    done = sgmc.train(*own, "--threads", "2", base=base)
     assert "resumes from iteration" in done.stderr
     assert sgmc.topics_hash() == sgmc.topics_hash("whole")
     left, right = (lines(sgmc.folder / run)[-1] for run in ("run", "whole"))
@@ -70,19 +70,17 @@ def test_documents_are_kept_where_an_iteration_sees_them_all(sgmc, options, said
     assert said in sgmc("train", "corpus.txt", *options, code=2).stderr
 
 
-def test_a_run_that_keeps_its_documents_is_not_warned_of_minibatches(sgmc, quarter):
+def test_a_run_that_keeps_its_documents_is_not_warned_of_minibatches(sgmc):
     """Its intervals are of draws, as all but exact samplers' are. Red with: noise that is not there."""
-    done = sgmc.train(
-        "--set", "keep-documents=on", "--exact-sweeps", "0", base=TINY, corpus=quarter
-    )
+    done = sgmc.train("--set", "keep-documents=on", "--exact-sweeps", "0", base=TINY)
     assert "minibatch noise" not in done.stderr
     found = json.loads(sgmc("topics", "run", "--json").stdout)
     assert (found["interval_of"], found["noise"]) == ("draws", 1.0)
 
 
 @pytest.mark.parametrize("algo", ["ovb", "hsvg"])
-def test_an_approximation_has_one_perplexity_and_no_samples(sgmc, quarter, algo):
-    sgmc.train("--algo", algo, "--eval-every", "20", base=BASE[algo], corpus=quarter)
+def test_an_approximation_has_one_perplexity_and_no_samples(sgmc, algo):
+    sgmc.train("--algo", algo, "--eval-every", "20", base=BASE[algo])
     for line in lines(sgmc.folder / "run"):
         assert line["samples"] == 0
         assert line["perplexity"] == line["point_perplexity"]

@@ -420,8 +420,8 @@ def test_bad_usage_is_said_in_one_line(sgmc, args, code, said):
     assert list(sgmc.folder.iterdir()) == []
 
 
-def test_folders_that_hold_something_else_are_refused(sgmc, quarter):
-    short = {"base": (*SMALL, "--iterations", "21"), "corpus": quarter}
+def test_folders_that_hold_something_else_are_refused(sgmc):
+    short = {"base": (*SMALL, "--iterations", "21")}
     sgmc.train(out="plain", **short)
     said = sgmc.train("--chains", "2", out="plain", code=73, **short).stderr
     assert "contains a single run instead of chains" in said

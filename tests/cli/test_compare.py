@@ -10,7 +10,7 @@ import pytest
 
 from pysgrld.cli import main
 
-from .conftest import BIBLE, SMALL
+from .conftest import SMALL
 
 pytestmark = pytest.mark.cli
 
@@ -30,13 +30,13 @@ def test_two_runs_stand_side_by_side(two):
     done = two("compare", "bible-scir", RIGHT)
     lines = done.stdout.splitlines()
     lines = lines[lines.index("") + 1 :]
-    assert lines[0] == f"left   {LEFT}: lda, scir, 8 topics, 1,071 documents"
-    assert lines[1] == f"right  {RIGHT}: lda, scir, 12 topics, 1,071 documents"
-    assert lines[2] == "4,347 words in both"
+    assert lines[0] == f"left   {LEFT}: lda, scir, 8 topics, 269 documents"
+    assert lines[1] == f"right  {RIGHT}: lda, scir, 12 topics, 269 documents"
+    assert lines[2] == "1,000 words in both"
     assert max(map(len, done.stdout.splitlines())) <= 80
     said = done.stdout.replace("\n  ", " ")
     assert "Of 8 topics and 12 topics: " in said
-    assert "Perplexity on the same 118 held-out documents: " in said
+    assert "Perplexity on the same 29 held-out documents: " in said
     assert done.stderr == ""
     assert done.stdout == two("compare", "bible-scir", RIGHT, "--threads", "1").stdout
 
@@ -177,8 +177,9 @@ def test_names_are_carried_to_the_same_topics(two, tmp_path):
 def test_runs_without_samples_and_of_other_families_are_compared(two):
     """What was compared instead is said. Red with: current topics taken without a word."""
     two.train("--algo", "ovb", "-k", "5", "--iterations", "3", out="ovb", base=())
-    two("train", BIBLE, "--model", "sam", "-k", "4", "--iterations", "20", "-q", "--out", "sam")
-    two("train", BIBLE, "--layers", "6,3", "--iterations", "20", "-q", "--out", "deep")
+    short = ("--iterations", "20", "--minibatch", "25", "-q")
+    two.train("--model", "sam", "-k", "4", *short, out="sam", base=())
+    two.train("--layers", "6,3", *short, out="deep", base=())
     done = two("compare", "ovb", LEFT)
     assert (
         "For the left run, the current topics are compared, because ovb has no samples."

@@ -41,7 +41,7 @@ def test_evaluation_has_the_papers_figure_beside_the_protocols(deep):
     last = json.loads((deep.folder / "run" / "metrics.jsonl").read_text().splitlines()[-1])
     for name in ("perplexity", "rate_weighted_perplexity", "point_perplexity"):
         assert found[name] == last[name]
-        assert 500 < found[name] < found["unigram_perplexity"]
+        assert 300 < found[name] < found["unigram_perplexity"]
     assert "rate weighted" in deep("eval", "run").stdout
 
 

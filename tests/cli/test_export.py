@@ -33,7 +33,7 @@ def test_every_format_of_a_run_is_written_and_said_in_a_line(trained, tmp_path, 
     line = said.splitlines()[-1]
     first = line.split(": ")[0]
     assert (tmp_path / "out" / first.rsplit("/", 1)[-1]).is_file()
-    assert "8 topics" in line or "8 x 4,347" in line
+    assert "8 topics" in line or "8 x 1,000" in line
 
 
 def test_without_a_folder_it_is_one_in_the_run(trained, tmp_path):

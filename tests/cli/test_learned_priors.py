@@ -21,11 +21,11 @@ def said(*args):
 LEARNED = ("--alpha", "learn", "--eta", "learn")
 
 
-def test_killed_resumed_on_other_threads_read_and_exported(sgmc, quarter):
+def test_killed_resumed_on_other_threads_read_and_exported(sgmc):
     """Red with: alpha or eta not stored in a checkpoint; exports of the prior's mean."""
-    sgmc.train(*LEARNED, out="whole", corpus=quarter)
-    sgmc.stop_midway(signal.SIGKILL, *LEARNED, "--checkpoint-every", "7", corpus=quarter)
-    assert "resumes from iteration" in sgmc.train(*LEARNED, "--threads", "2", corpus=quarter).stderr
+    sgmc.train(*LEARNED, out="whole")
+    sgmc.stop_midway(signal.SIGKILL, *LEARNED, "--checkpoint-every", "7")
+    assert "resumes from iteration" in sgmc.train(*LEARNED, "--threads", "2").stderr
     whole, found = (
         json.loads(said("topics", sgmc.folder / run, "--json")) for run in ("whole", "run")
     )

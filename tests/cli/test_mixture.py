@@ -2,19 +2,19 @@
 
 import json
 import signal
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from .conftest import BIBLE
+
 pytestmark = pytest.mark.cli
 
-BIBLE = Path(__file__).parents[2] / "data" / "docword.bible.txt.gz"
 MIXTURE = (
     "--model",
     "dpmm",
     "--minibatch",
-    "200",
+    "50",
     "--set",
     "dp-start=6",
     "--set",
@@ -30,7 +30,7 @@ def figures(sgmc, *args):
 
 @pytest.fixture(scope="module")
 def mixture(sgmc_module):
-    sgmc_module("train", BIBLE, *MIXTURE, "--iterations", "80", "--out", "run", "-q")
+    sgmc_module.train(*MIXTURE, "--iterations", "80", "-q", base=())
     return sgmc_module
 
 
@@ -126,7 +126,7 @@ def test_proportions_are_probabilities_of_components(mixture):
     # by day tests/unit/test_contract.py stores the chains of the others
     ["scir", *(pytest.param(a, marks=pytest.mark.nightly) for a in ("sgrld", "gibbs"))],
 )
-def test_threads_and_a_kill_change_nothing(sgmc, quarter, algo):
+def test_threads_and_a_kill_change_nothing(sgmc, algo):
     """Red with: documents of a minibatch keyed by their place in it; new components not stored."""
     base = (
         "--model",
@@ -141,7 +141,7 @@ def test_threads_and_a_kill_change_nothing(sgmc, quarter, algo):
         "60",
     )
     base += () if algo == "gibbs" else ("--minibatch", "200")
-    given = {"base": base, "corpus": quarter}
+    given = {"base": base}
     sgmc.train(out="whole", **given)
     sgmc.stop_midway(signal.SIGKILL, "--checkpoint-every", "7", word="log predictive", **given)
     done = sgmc.train("--threads", "3", **given)
@@ -191,7 +191,7 @@ def test_the_published_settings_are_a_preset(sgmc):
         ("scir", 0.5, 20, (0.1, 0.1)),
         ("sgrld", 0.001, 30, (0.001, 0.005)),
     ):
-        sgmc.train("--algo", algo, out=algo, base=base)
+        sgmc("train", BIBLE, *base, "--algo", algo, "--out", algo)
         options = json.loads((sgmc.folder / algo / "config.json").read_text())["options"]
         assert (options["model"], options["eta"], options["dp-start"]) == ("dpmm", eta, start)
         assert (options["step-size"][0], options["dp-stick-step"]) == steps
@@ -200,8 +200,8 @@ def test_the_published_settings_are_a_preset(sgmc):
     sgmc.train("--algo", "gibbs", out="no", base=base, code=2)
 
 
-def test_several_chains(sgmc, quarter):
-    sgmc.train("--chains", "2", base=(*MIXTURE, "--iterations", "30"), corpus=quarter)
+def test_several_chains(sgmc):
+    sgmc.train("--chains", "2", base=(*MIXTURE, "--iterations", "30"))
     one, two = (figures(sgmc, f"run/chain-{i}")["log_predictive"] for i in (1, 2))
     assert one != two
     assert one == pytest.approx(two, rel=0.1)
@@ -265,13 +265,13 @@ def test_what_a_mixture_cannot_give_is_refused(mixture, args, said):
     ],
 )
 def test_options_that_a_mixture_has_no_use_for_are_refused(sgmc, options, said):
-    done = sgmc("train", BIBLE, "--model", "dpmm", *options.split(), code=2)
+    done = sgmc("train", sgmc.corpus, "--model", "dpmm", *options.split(), code=2)
     assert said in done.stderr
     assert not (sgmc.folder / "sgmc-runs").exists()
 
 
 def test_options_of_mixtures_are_refused_elsewhere(sgmc):
     for option in (("--set", "dp-start=5"), ("--set", "dp-conc=ew"), ("--set", "dp-prior=1,1")):
-        done = sgmc("train", BIBLE, *option, code=2)
+        done = sgmc("train", sgmc.corpus, *option, code=2)
         name = option[1].partition("=")[0]
         assert f"--set {name} does not apply to --model lda" in done.stderr

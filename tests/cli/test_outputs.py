@@ -34,7 +34,7 @@ def test_eval_gives_the_runs_own_figures(trained):
     for name in (*shared, "iteration"):
         assert found[name] == last[name]
     assert found["observed_fraction"] == 0.8
-    assert (found["documents"], found["seed"]) == (118, 0)
+    assert (found["documents"], found["seed"]) == (29, 0)
     for name, gap in found["differences"].items():
         assert gap["difference"] == found["perplexity"] - found[name]
         assert 0 < gap["se"] < found[f"{name}_se"]
@@ -57,15 +57,15 @@ def test_eval_of_the_runs_split_given_by_others_agrees(trained):
     assert again["observed_fraction"] == pytest.approx(0.8, abs=0.01)
 
 
-def test_eval_on_another_corpus_splits_by_seed_and_share(trained, bible):
-    first = parsed(trained("eval", "--corpus", bible, "--json"))
-    assert (first["documents"], first["observed_fraction"], first["seed"]) == (1189, 0.8, 0)
-    again = parsed(trained("eval", "--corpus", bible, "--json", "--threads", "1"))
+def test_eval_on_another_corpus_splits_by_seed_and_share(trained, quarter):
+    first = parsed(trained("eval", "--corpus", quarter, "--json"))
+    assert (first["documents"], first["observed_fraction"], first["seed"]) == (298, 0.8, 0)
+    again = parsed(trained("eval", "--corpus", quarter, "--json", "--threads", "1"))
     assert again == first
-    other = parsed(trained("eval", "--corpus", bible, "--json", "--seed", "7"))
+    other = parsed(trained("eval", "--corpus", quarter, "--json", "--seed", "7"))
     assert other["perplexity"] != first["perplexity"]
-    half = parsed(trained("eval", "--corpus", bible, "--json", "--observed", "0.5"))
-    assert half["held_out_tokens"] == pytest.approx(244_792 / 2, rel=0.01)
+    half = parsed(trained("eval", "--corpus", quarter, "--json", "--observed", "0.5"))
+    assert half["held_out_tokens"] == pytest.approx(49_371 / 2, rel=0.01)
 
 
 def test_eval_counts_unknown_words_and_documents_that_cannot_be_split(trained, tmp_path):
@@ -91,7 +91,7 @@ def test_eval_before_the_first_sample_scores_the_current_topics(sgmc):
 def test_eval_coherence(trained):
     found = parsed(trained("eval", "--coherence", "--json"))
     assert "perplexity" not in found
-    assert found["coherence"]["documents"] == 1071  # the documents used for training
+    assert found["coherence"]["documents"] == 269  # the documents used for training
     topics = found["coherence"]["topics"]
     assert [t["id"] for t in topics] == list(range(8))
     assert found["coherence"]["npmi"] == pytest.approx(np.mean([t["npmi"] for t in topics]))
@@ -138,7 +138,7 @@ def test_a_tree_of_one_layer_is_refused(trained):
 
 
 def test_export(trained, tmp_path):
-    for draw, shape in (("mean", (8, 4347)), ("last", (8, 4347)), ("all", (8, 8, 4347))):
+    for draw, shape in (("mean", (8, 1000)), ("last", (8, 1000)), ("all", (8, 8, 1000))):
         trained("export", "--to", "npy", "-o", tmp_path / draw, "--draw", draw)
         found = np.load(tmp_path / draw / "topics.npy")
         assert (found.shape, found.dtype) == (shape, np.float32)
@@ -158,18 +158,18 @@ def test_export_as_safetensors_is_the_same(trained, tmp_path, draw):
     np.testing.assert_array_equal(tensors["topics"], np.load(tmp_path / "topics.npy"))
 
 
-def test_infer_gives_the_same_rows_in_every_format(trained, tmp_path, bible):
+def test_infer_gives_the_same_rows_in_every_format(trained, tmp_path, quarter):
     for suffix in ("npy", "csv", "jsonl"):
-        done = trained("infer", bible, "-o", tmp_path / f"theta.{suffix}")
+        done = trained("infer", quarter, "-o", tmp_path / f"theta.{suffix}")
         assert done.stdout == ""
     theta = np.load(tmp_path / "theta.npy")
-    assert (theta.shape, theta.dtype) == ((1189, 8), np.float32)
+    assert (theta.shape, theta.dtype) == ((298, 8), np.float32)
     np.testing.assert_allclose(theta.sum(axis=1), 1, atol=1e-5)
     table = np.loadtxt(tmp_path / "theta.csv", delimiter=",", skiprows=1)
-    assert table[:, 0].tolist() == list(range(1, 1190))  # ids
+    assert table[:, 0].tolist() == list(range(1, 299))  # ids
     np.testing.assert_allclose(table[:, 1:], theta, atol=1e-6)
     records = [json.loads(line) for line in (tmp_path / "theta.jsonl").read_text().splitlines()]
-    assert [r["document"] for r in records] == list(range(1189))
+    assert [r["document"] for r in records] == list(range(298))
     np.testing.assert_allclose([r["topics"] for r in records], theta, atol=1e-6)
 
 
@@ -183,8 +183,8 @@ def test_infer_keeps_rows_of_documents_without_a_known_word(trained, tmp_path):
     assert "4 documents, 3 of them without a known word" in done.stderr
 
 
-def test_infer_does_not_depend_on_threads(trained, bible):
-    one, two = (trained("infer", bible, "--threads", n).stdout for n in (1, 2))
+def test_infer_does_not_depend_on_threads(trained, quarter):
+    one, two = (trained("infer", quarter, "--threads", n).stdout for n in (1, 2))
     assert one == two
 
 
@@ -193,21 +193,21 @@ def test_a_run_is_found_by_path_by_name_and_as_the_latest(trained):
     assert len(texts) == 1
 
 
-def test_corpus_build_and_info(sgmc, bible):
-    sgmc("corpus", "build", bible, "-o", "built")
+def test_corpus_build_and_info(sgmc, quarter):
+    sgmc("corpus", "build", quarter, "-o", "built")
     sgmc("corpus", "build", "built", "-o", "copy")
-    facts = [parsed(sgmc("corpus", "info", p, "--json")) for p in (bible, "built", "copy")]
+    facts = [parsed(sgmc("corpus", "info", p, "--json")) for p in (quarter, "built", "copy")]
     assert {f["fingerprint"] for f in facts} == {facts[0]["fingerprint"]}
-    assert facts[0]["documents"] == 1189
+    assert facts[0]["documents"] == 298
     text = sgmc("corpus", "info", "built").stdout
-    assert "1,189" in text
+    assert "298" in text
     assert "lord" in text
-    sgmc("corpus", "build", bible, "-o", "built", code=73)
+    sgmc("corpus", "build", quarter, "-o", "built", code=73)
     assert sorted(p.name for p in sgmc.folder.iterdir()) == ["built", "copy"]
 
 
-def test_a_run_on_a_built_corpus_finds_it_from_anywhere(sgmc, bible, tmp_path_factory):
-    sgmc("corpus", "build", bible, "-o", "built")
+def test_a_run_on_a_built_corpus_finds_it_from_anywhere(sgmc, quarter, tmp_path_factory):
+    sgmc("corpus", "build", quarter, "-o", "built")
     sgmc("train", "built", "-k", "4", "--set", "starts=1", "--iterations", "3", "--out", "run")
     elsewhere = type(sgmc)(tmp_path_factory.mktemp("elsewhere"))
     elsewhere("eval", sgmc.folder / "run", "--coherence")
@@ -217,7 +217,7 @@ def test_checkpoint_commands(trained):
     found = parsed(trained("checkpoint", "list", "--json"))["checkpoints"]
     assert found[-1]["step"] == 60
     shown = parsed(trained("checkpoint", "show", "--json"))
-    assert shown["arrays"]["phi.g"]["shape"][0] == 4347
+    assert shown["arrays"]["phi.g"]["shape"][0] == 1000
     assert parsed(trained("checkpoint", "verify", "--json"))["checkpoints"][0]["verified"]
     for action in ("list", "show", "verify"):
         assert trained("checkpoint", action).stderr == ""
@@ -280,13 +280,13 @@ def test_verbose_training_names_every_option(sgmc):
     assert "--eta 0.05" in sgmc.train("-v", "--iterations", "2").stderr
 
 
-def test_without_held_out_documents_eval_asks_for_some(sgmc, bible):
+def test_without_held_out_documents_eval_asks_for_some(sgmc, quarter):
     done = sgmc.train("--holdout", "0", "--iterations", "3")
     assert "sgmc eval" not in done.stderr
     assert "  sgmc report --open run\n" in done.stderr, "what to look at is said"
     assert "--corpus" in sgmc("eval", "run", code=2).stderr
     sgmc("topics", "run")
-    sgmc("eval", "run", "--corpus", bible)
+    sgmc("eval", "run", "--corpus", quarter)
 
 
 def test_a_finished_run_is_left_as_it_is(sgmc):
@@ -296,10 +296,10 @@ def test_a_finished_run_is_left_as_it_is(sgmc):
     assert read_lines(sgmc.folder / "run" / "log.jsonl") == state
 
 
-def test_reading_a_run_that_is_being_trained(sgmc, bible):
+def test_reading_a_run_that_is_being_trained(sgmc, quarter):
     with sgmc.start(
         "train",
-        bible,
+        quarter,
         "-k",
         "8",
         "--set",
@@ -318,7 +318,7 @@ def test_reading_a_run_that_is_being_trained(sgmc, bible):
             time.sleep(0.05)
         for _ in range(2):
             for command in (["topics"], ["eval"], ["infer", "-q"]):
-                sgmc(*command, "run", *([bible] if "infer" in command else []))
+                sgmc(*command, "run", *([quarter] if "infer" in command else []))
         process.terminate()
         assert process.wait(timeout=60) == 85
 

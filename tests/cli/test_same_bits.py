@@ -58,23 +58,23 @@ def test_looking(sgmc, undisturbed, options):
 
 
 @pytest.mark.parametrize("eta", ["0.05", pytest.param("0.005", marks=pytest.mark.nightly)])
-def test_natural_rate_stopped_and_on_other_threads(sgmc, quarter, eta):
+def test_natural_rate_stopped_and_on_other_threads(sgmc, eta):
     """In rows and, below .01, in logarithms. Red with: kappa of a process's first iteration kept."""
     # stopped after 15 iterations
     natural = ("--set", "cir-rate=natural", "--eta", eta, "--set", "warm-up=4")
-    sgmc.train(*natural, out="whole", corpus=quarter)
-    sgmc.stop_midway(signal.SIGKILL, *natural, "--checkpoint-every", "7", corpus=quarter)
-    assert "resumes from iteration" in sgmc.train(*natural, "--threads", "2", corpus=quarter).stderr
+    sgmc.train(*natural, out="whole")
+    sgmc.stop_midway(signal.SIGKILL, *natural, "--checkpoint-every", "7")
+    assert "resumes from iteration" in sgmc.train(*natural, "--threads", "2").stderr
     assert sgmc.topics_hash() == sgmc.topics_hash("whole")
 
 
-def test_lazy_rows_stopped_looked_at_and_on_other_threads(sgmc, quarter):
+def test_lazy_rows_stopped_looked_at_and_on_other_threads(sgmc):
     """Red with: a look that corrects the sums of the chain itself."""
     # the warm-up is over when the run is stopped
     lazy = ("--set", "lazy=on", "--set", "samples=3", "--set", "warm-up=4")
-    sgmc.train(*lazy, out="whole", corpus=quarter)
-    sgmc.stop_midway(signal.SIGKILL, *lazy, "--checkpoint-every", "7", corpus=quarter)
-    assert "resumes from iteration" in sgmc.train(*lazy, "--threads", "2", corpus=quarter).stderr
+    sgmc.train(*lazy, out="whole")
+    sgmc.stop_midway(signal.SIGKILL, *lazy, "--checkpoint-every", "7")
+    assert "resumes from iteration" in sgmc.train(*lazy, "--threads", "2").stderr
     assert sgmc.topics_hash() == sgmc.topics_hash("whole")
     kept = [
         sorted((p.name, p.read_bytes()) for p in (sgmc.folder / run / "samples").iterdir())
@@ -86,14 +86,14 @@ def test_lazy_rows_stopped_looked_at_and_on_other_threads(sgmc, quarter):
 @pytest.mark.parametrize(
     "number", [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.nightly)]
 )
-def test_exact_draws_stopped_and_on_other_threads(sgmc, quarter, number):
+def test_exact_draws_stopped_and_on_other_threads(sgmc, number):
     """Red with: the chain of a draw counted from a start's first, which drops the others."""
     exact = ("--exact-sweeps", "16", "--set", "samples=8", "--alpha", "learn", "--eta", "learn")
-    sgmc.train(*exact, "--threads", "1", out="whole", corpus=quarter)
+    sgmc.train(*exact, "--threads", "1", out="whole")
     again = ("--checkpoint-every", "1", "--threads", "2")
-    code, said = sgmc.stop_midway(number, *exact, *again, word="Gibbs refinement", corpus=quarter)
+    code, said = sgmc.stop_midway(number, *exact, *again, word="Gibbs refinement")
     assert code == (85 if number == signal.SIGTERM else -number)
-    done = sgmc.train(*exact, "--threads", "3", corpus=quarter)
+    done = sgmc.train(*exact, "--threads", "3")
     assert "nothing to do" not in done.stderr
     if number == signal.SIGTERM:
         assert "stopped after Gibbs sweep " in said
@@ -107,15 +107,15 @@ def test_exact_draws_stopped_and_on_other_threads(sgmc, quarter, number):
     assert len(kept[0]) == 8
 
 
-def test_more_iterations_after_exact_draws_are_those_of_a_longer_run(sgmc, quarter):
+def test_more_iterations_after_exact_draws_are_those_of_a_longer_run(sgmc):
     """Red with: training that resumes from the newest checkpoint, whose number counts sweeps too."""
     exact = ("--exact-sweeps", "4", "--set", "samples=4")
-    sgmc.train(*exact, "--iterations", "70", out="whole", corpus=quarter)
-    sgmc.train(*exact, "--set", "keep=1", corpus=quarter)
-    done = sgmc.train(*exact, "--iterations", "70", code=78, corpus=quarter)
+    sgmc.train(*exact, "--iterations", "70", out="whole")
+    sgmc.train(*exact, "--set", "keep=1")
+    done = sgmc.train(*exact, "--iterations", "70", code=78)
     assert "has replaced the last checkpoint" in done.stderr
-    sgmc.train(*exact, out="other", corpus=quarter)
-    done = sgmc.train(*exact, "--iterations", "70", out="other", corpus=quarter)
+    sgmc.train(*exact, out="other")
+    done = sgmc.train(*exact, "--iterations", "70", out="other")
     assert "resumes from iteration 60 " in done.stderr
     assert "is gone" not in done.stderr
     assert sgmc.topics_hash("other") == sgmc.topics_hash("whole")

@@ -74,7 +74,7 @@ def test_what_one_says_later_names_it(several, capsys):
         screen.of_run(2, "failed", "disk full")
         screen.of_run(1, "finished", run, "60 iterations done, the budget is used")
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0].startswith("bible: 1,071 training documents, 118 held out")
+    assert lines[0].startswith("bible: 269 training documents, 29 held out")
     assert lines[-3:] == [
         "chain 2: paused for for 9.0 s",
         "chain 2: error: disk full",

@@ -16,9 +16,9 @@ def digest(run):
     return hashlib.sha256((newest / "state.safetensors").read_bytes()).hexdigest()
 
 
-def test_a_stop_or_a_kill_in_a_short_chain_changes_nothing(sgmc, quarter):
+def test_a_stop_or_a_kill_in_a_short_chain_changes_nothing(sgmc):
     """Red with: a checkpoint of topics at random, which the next start went on from."""
-    given = {"base": CLUSTERS, "corpus": quarter}
+    given = {"base": CLUSTERS}
     code, said = sgmc.stop_midway(signal.SIGTERM, word="6 short chains", **given)
     assert code == 85
     assert "SIGTERM: stopped before the first iteration; run the same command again" in said
@@ -54,15 +54,15 @@ def test_a_start_that_is_killed_continues_at_the_next_short_chain(sgmc, quarter)
         after = parts(run)
         assert all(after[number] >= step for number, step in before.items())
         assert sum(after.values()) > sum(before.values())
-    sgmc.train(base=base, corpus=quarter)
+    sgmc.train(base=base)
     assert not (run / "short-chains").exists()
-    sgmc.train(base=base, out="other", corpus=quarter)
+    sgmc.train(base=base, out="other")
     assert digest(run) == digest(sgmc.folder / "other")
 
 
 def test_a_damaged_short_chain_is_trained_again(sgmc, quarter):
     """Red with: topics of a damaged file; a run that ends for it."""
-    run, given = sgmc.folder / "run", {"base": CLUSTERS, "corpus": quarter}
+    run, given = sgmc.folder / "run", {"base": CLUSTERS}
     sgmc.kill_at("part.rename:5", "train", quarter, *CLUSTERS, "--out", "run")
     path = min(run.glob("short-chains/part-*-step-00000024-*"))
     data = bytearray(path.read_bytes())

@@ -58,17 +58,27 @@ def made_up(tmp_path_factory):
     return of
 
 
-@pytest.fixture
-def opened(browser, made_up):
-    contexts = []
+@pytest.fixture(scope="package")
+def empty_pages(browser):
+    """Pages that tests have left empty. Others take them, because a new one takes half a second."""
+    pages = []
+    yield pages
+    for page in pages:
+        page.context.close()
 
-    def at(kind: str, width: int = 1440, theme: str = "light") -> Opened:
-        context = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme=theme, offline=True
-        )
-        contexts.append(context)
-        return Opened(context.new_page(), *made_up(kind))
+
+@pytest.fixture
+def opened(browser, empty_pages, made_up):
+    given = []
+
+    def at(kind: str, width: int = 1440, theme: str = "light", address: str = "overview") -> Opened:
+        page = empty_pages.pop() if empty_pages else browser.new_context(offline=True).new_page()
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=theme)
+        given.append(Opened(page, *made_up(kind), address))
+        return given[-1]
 
     yield at
-    for context in contexts:
-        context.close()
+    for it in given:
+        it.leave()
+        empty_pages.append(it.page)

@@ -103,6 +103,8 @@ KINDS = {
     "plain": made,
     "chains": lambda: made(20, 900, 60, seed=7, chains=4, texts="words"),
     "hundred": lambda: made(100, 4000, 400, seed=8, texts="words", title="A hundred"),
+    "few": lambda: made(6, 240, 24, seed=7, chains=4, texts="words"),
+    "listed": lambda: made(12, 600, 320, seed=8, texts="words", title="Many documents"),
     "large": lambda: made(500, 100_000, 2000, seed=9, texts="none", title="Large"),
     "thousand": lambda: made(1000, 100_000, 4000, seed=10, texts="none", title="Larger"),
     "deep": deep,

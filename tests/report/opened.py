@@ -16,14 +16,26 @@ DRAWN = """() => [...document.querySelectorAll("main .drawn")].every(
 class Opened:
     """A page, with everything that it logged or requested."""
 
-    def __init__(self, page: Any, path: Path, made: Made) -> None:
+    def __init__(self, page: Any, path: Path, made: Made, address: str = "overview") -> None:
         self.page, self.path, self.made = page, path, made
         self.said: list[str] = []
-        page.on("console", lambda message: self.said.append(message.text))
-        page.on("pageerror", lambda error: self.said.append(str(error)))
-        page.on("dialog", lambda dialog: (self.said.append("a dialog"), dialog.dismiss()))
-        page.on("request", lambda request: self.asked(request.url))
-        self.go("overview", load=True)
+        self.heard = {
+            "console": lambda message: self.said.append(message.text),
+            "pageerror": lambda error: self.said.append(str(error)),
+            "dialog": lambda dialog: (self.said.append("a dialog"), dialog.dismiss()),
+            "request": lambda request: self.asked(request.url),
+        }
+        for event, listener in self.heard.items():
+            page.on(event, listener)
+        self.go(address, load=True)
+
+    def leave(self) -> None:
+        """Make the page an empty one, of which nothing is stored and to which nobody listens."""
+        for event, listener in self.heard.items():
+            self.page.remove_listener(event, listener)
+        self.page.mouse.move(0, 0)
+        self.page.evaluate("localStorage.clear()")
+        self.page.goto("about:blank")
 
     def asked(self, url: str) -> None:
         if url.split("#")[0] != self.path.as_uri() and not url.startswith("blob:"):

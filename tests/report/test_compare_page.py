@@ -23,7 +23,7 @@ def hostile(rows=104):
             return ComparedTopics(
                 "split", (0,), (0, 1), 0.9, (0.6, 0.3), 0.8, None, *shares, both, own, own
             )
-        if k % 10 == 9:
+        if k % 40 == 39:
             return ComparedTopics("gone", (k,), (), 0.2, (), 0.1, 3, *shares, (), own, ())
         return ComparedTopics("one to one", (k,), (k,), 0.5, (), 0.6, None, *shares, both, own, own)
 

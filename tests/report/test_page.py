@@ -79,16 +79,14 @@ def relevance(made: Made, topic: int, weight: float) -> list[str]:
 
 def test_words_begin_with_those_that_the_topic_is_shown_by(opened):
     """Red with: a table in an order of its own before the slider is moved."""
-    it = opened("plain")
-    it.go("topic/2")
+    it = opened("plain", address="topic/2")
     topic = next(t for t in it.made.report["topics"] if t["id"] == 2)
     words = it.page.locator("table.words tbody th").all_inner_texts()
     assert words[: len(topic["top"])] == topic["top"]
 
 
 def test_the_slider_orders_as_the_oracle(opened):
-    it = opened("plain")
-    it.go("topic/2")
+    it = opened("plain", address="topic/2")
     for weight in (0, 1, 0.3):
         it.page.locator("input[type=range]").fill(str(weight))
         words = it.page.locator("table.words tbody th").all_inner_texts()
@@ -113,8 +111,7 @@ def test_figures_are_the_report_s(opened):
 
 @pytest.mark.parametrize("kind", [pytest.param("plain", marks=pytest.mark.nightly), "hundred"])
 def test_names_on_the_map_cover_no_circle(opened, kind):
-    it = opened(kind)
-    it.go("map")
+    it = opened(kind, address="map")
     drawing = it.page.locator("svg[aria-label^='map of topics']")
     names = drawing.locator("text").evaluate_all(
         """(all) => all.map((n) => n.getBBox())
@@ -132,8 +129,7 @@ def test_names_on_the_map_cover_no_circle(opened, kind):
 
 def test_a_single_measurement_is_a_point_of_the_curve(opened):
     """A run that was measured once has nothing to draw a line between: two rings, within the axes."""
-    it = opened("slim")
-    it.go("sure")
+    it = opened("slim", address="sure")
     curve = it.page.locator("svg[aria-label^='Perplexity against']")
     rings = curve.locator("circle.series")
     assert rings.evaluate_all("(all) => all.map((c) => c.getBBox().width)") == [6, 6]
@@ -143,8 +139,7 @@ def test_a_single_measurement_is_a_point_of_the_curve(opened):
 
 def test_topics_that_are_hardly_used_are_one_line_until_they_are_asked_for(opened):
     """Red with: rows of them among the others; a line that no click opens."""
-    it = opened("slim", width=400)
-    it.go("sure")
+    it = opened("slim", width=400, address="sure")
     names = it.page.locator("table.topics a.cover")
     shown = {t["label"] for t in it.made.report["topics"] if not t["hardly"]}
     assert set(names.all_inner_texts()) == shown
@@ -250,8 +245,7 @@ def test_words_rise_and_fall_as_the_report_has_it(opened):
 
 def test_predictions_are_the_report_s_and_a_loss_is_hollow(opened):
     """Red with: a bar to the right for what is worse than word frequencies."""
-    it = opened("plain")
-    it.go("predictions")
+    it = opened("plain", address="predictions")
     rows = it.page.locator("table.shared tbody tr")
     for row, group in zip(rows.all(), it.made.report["predictions"]["groups"], strict=True):
         text = row.inner_text().replace("\u00a0", " ")
@@ -262,8 +256,7 @@ def test_predictions_are_the_report_s_and_a_loss_is_hollow(opened):
 
 
 def test_what_has_no_intervals_is_not_called_sure(opened):
-    it = opened("slim")
-    it.go("topic/1")
+    it = opened("slim", address="topic/1")
     assert "no intervals" in it.text() or "means only" in it.text().lower()
     it.go("groups/0")
     legend = it.page.locator(".groups .legend").inner_text()
@@ -277,8 +270,7 @@ def test_what_has_no_intervals_is_not_called_sure(opened):
 
 def test_names_are_whole_and_signs_are_told(opened):
     """Names of topics beside words are not cut; italics of held-out documents are explained."""
-    it = opened("plain")
-    it.go("words")
+    it = opened("plain", address="words")
     cut = it.page.locator(".lead-topic .cut").evaluate_all(
         "(all) => all.filter((n) => n.scrollWidth > n.clientWidth).map((n) => n.textContent)"
     )
@@ -302,8 +294,7 @@ def part(made: Made, block: str, name: str) -> np.ndarray:
 
 def test_groups_say_what_is_sure(opened):
     """A cell in colour, in words: the topic is surely more there than elsewhere."""
-    it = opened("plain")
-    it.go("groups/0")
+    it = opened("plain", address="groups/0")
     it.page.focus(".field")
     it.page.keyboard.press("ArrowDown")
     it.page.keyboard.press("ArrowRight")
@@ -330,8 +321,7 @@ def test_groups_say_what_is_sure(opened):
 
 def test_turned_names_stay_in_their_card(opened):
     """Red with: a long name of the first column, which reaches over the edge of the card."""
-    it = opened("plain")
-    it.go("topic/0")
+    it = opened("plain", address="topic/0")
     it.page.get_by_role("combobox", name="where").select_option(label="by place")
     names = it.page.locator("figure svg g[transform*=rotate] text")
     names.first.wait_for()

@@ -51,18 +51,23 @@ def test_one_chain_says_so_and_several_say_what_came_back(opened):
     }
     for state, words in told.items():
         assert (f"{numbers[state]} {words}" in it.text()) == (numbers[state] > 0)
-    for row in it.page.locator("a.subject").all():
-        topic = int(row.get_attribute("href").removeprefix("#topic/"))
-        assert row.locator(".back").inner_text()[0] == marks[states[topic]]
+    shown = it.page.locator("a.subject").evaluate_all(
+        "(all) => all.map((a) => [a.hash, a.querySelector('.back').innerText[0]])"
+    )
+    assert dict(shown) == {f"#topic/{topic}": marks[state] for topic, state in states.items()}
     it.go("sure")
-    for row in it.page.locator("table.topics tbody tr").all():
-        topic = int(row.locator(".c-id").inner_text())
-        assert row.locator(".pill").inner_text()[0] == marks[states[topic]]
-        assert (row.locator(".pill.good").count() == 1) == (states[topic] == "again")
+    shown = it.page.locator("table.topics tbody tr").evaluate_all("""(all) => all.map((row) => [
+        Number(row.querySelector(".c-id").innerText), row.querySelector(".pill").innerText[0],
+        row.querySelectorAll(".pill.good").length])""")
+    assert sorted(shown) == [
+        [topic, marks[state], int(state == "again")] for topic, state in sorted(states.items())
+    ]
     it.go("chains")
-    for row in it.page.locator("table.shared tbody tr").all():
-        topic = int(row.locator("a.topic-link").get_attribute("href").removeprefix("#topic/"))
-        assert (row.locator(".pill.good").count() == 1) == (states[topic] == "again")
+    shown = it.page.locator("table.shared tbody tr").evaluate_all("""(all) => all.map((row) => [
+        row.querySelector("a.topic-link").hash, row.querySelectorAll(".pill.good").length])""")
+    assert shown
+    for link, good in shown:
+        assert good == (states[int(link.removeprefix("#topic/"))] == "again")
     for state, topic in {state: topic for topic, state in states.items()}.items():
         it.go(f"topic/{topic}")
         assert (it.page.locator(".trust .sign.good").count() == 1) == (state == "again")
@@ -83,9 +88,9 @@ def test_the_headline_names_the_first_topics_of_the_list(opened):
     assert name == f"{largest[0]['label']},"
 
 
-def test_a_noun_that_begins_with_a_vowel_has_its_article(browser, tmp_path):
+def test_a_noun_that_begins_with_a_vowel_has_its_article(browser, made_up, tmp_path):
     """Red with: a article."""
-    made, path = KINDS["plain"](), tmp_path / "page.html"
+    (_, made), path = made_up("chains"), tmp_path / "page.html"
     path.write_bytes(page_of(made.report | {"noun": ["article", "articles"]}, made.blocks))
     page = browser.new_page()
     page.goto(path.as_uri())
@@ -152,20 +157,29 @@ def test_a_dot_tells_of_its_document_and_opens_it(opened):
     it.page.wait_for_selector(f'body[data-ready="#doc/{i}"]')
 
 
+VIEWS = ("overview", "sure", "topic/4", "map", "words", "doc/3", "groups/0", "chains", "method")
+
+
 @pytest.mark.parametrize(
-    "widths",
-    [(320, 820, 1280), pytest.param((390, 640, 1000, 1440, 1920), marks=pytest.mark.nightly)],
+    "views",
+    [
+        # by day views at widths at which they differ, and all of them on a phone
+        {320: VIEWS, 820: ("sure", "groups/0"), 1280: ("overview",)},
+        pytest.param(
+            dict.fromkeys((390, 640, 820, 1000, 1280, 1440, 1920), VIEWS), marks=pytest.mark.nightly
+        ),
+    ],
+    ids=["day", "night"],
 )
-def test_no_view_is_wide_or_endless(opened, widths):
+def test_no_view_is_wide_or_endless(opened, views):
     """With 20 topics, at 200 % zoom too, which halves the width. Red with: names of the table of topics
     in a column without a width, at 820 px; definitions of full height, at 320 px; names of views
     that stay in the row of the title, at 1280 px.
     """
-    it = opened("chains", width=widths[0])
-    views = ["overview", "sure", "topic/4", "map", "words", "doc/3", "groups/0", "chains", "method"]
-    for width in widths:
+    it = opened("chains", width=min(views))
+    for width, addresses in views.items():
         it.page.set_viewport_size({"width": width, "height": 900})
-        for address in views:
+        for address in addresses:
             it.go(address)
             over, height = it.page.evaluate(
                 "(({ scrollWidth, scrollHeight }) => [scrollWidth - innerWidth, scrollHeight])"
@@ -179,8 +193,7 @@ def test_no_view_is_wide_or_endless(opened, widths):
 
 def test_a_topic_with_long_names_is_not_endless(opened):
     """Red with: five documents at 640 px, as on a wide page: 4,111 pixels."""
-    it = opened("hostile", 640)
-    it.go("topic/0")
+    it = opened("hostile", 640, address="topic/0")
     assert it.page.evaluate("document.documentElement.scrollHeight") <= 4000
 
 
@@ -193,9 +206,9 @@ def test_on_a_phone_the_topics_come_before_the_map(opened):
     assert places == sorted(places)
 
 
-def test_names_on_the_map_of_a_phone_are_whole(browser, tmp_path):
+def test_names_on_the_map_of_a_phone_are_whole(browser, made_up, tmp_path):
     """Red with: the width of a name as its number of letters times 6.6 pixels."""
-    made, path = KINDS["plain"](), tmp_path / "page.html"
+    (_, made), path = made_up("chains"), tmp_path / "page.html"
     topics = [topic | {"label": f"Mmmmmmm · Wwwww{topic['id']}"} for topic in made.report["topics"]]
     path.write_bytes(page_of(made.report | {"topics": topics}, made.blocks))
     page = browser.new_page(viewport={"width": 390, "height": 900})
@@ -214,8 +227,7 @@ def test_names_on_the_map_of_a_phone_are_whole(browser, tmp_path):
 
 def test_a_page_that_has_a_sample_says_so(opened):
     """In the list, in its filter and in the search."""
-    it = opened("plain")
-    it.go("documents")
+    it = opened("plain", address="documents")
     told = f"{len(it.made.report['docs']['row'])} of {it.made.report['docs']['of']:,} letters"
     assert told in it.page.locator(".side > .remark").inner_text()
     it.page.fill(".side-head input", "nothing has this name")
@@ -227,8 +239,7 @@ def test_a_page_that_has_a_sample_says_so(opened):
 
 def test_a_text_names_the_topics_of_its_words_without_colour(opened):
     """By underline, and by name to the pointer and to arrow keys. Red with: colour alone."""
-    it = opened("plain")
-    it.go("doc/3")
+    it = opened("plain", address="doc/3")
     line = it.page.locator(".reader mark").first.evaluate(
         "(m) => getComputedStyle(m).textDecorationLine"
     )
@@ -275,8 +286,7 @@ def luminance(colour):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_figures_in_cells_are_read(opened, theme):
     """Contrast 4.5 in every coloured cell. Red with: a dark grey on tints of middle lightness."""
-    it = opened("plain", theme=theme)
-    it.go("groups/0")
+    it = opened("plain", theme=theme, address="groups/0")
     pairs = it.page.evaluate(COLOURS)
     assert len(pairs) == 100
     for text, cell in pairs:
@@ -286,8 +296,7 @@ def test_figures_in_cells_are_read(opened, theme):
 
 def test_uses_are_of_training_documents_and_lines_of_all(opened):
     """Red with: 103 uses in the corpus, next to 110 lines of which some are held out."""
-    it = opened("plain")
-    it.go("word/ship")
+    it = opened("plain", address="word/ship")
     documents = it.made.report["words_of"]
     assert f"uses of “ship” in the {documents:,} training letters" in it.text()
     assert "Passages of the texts on this page, held-out texts included, by the topic" in it.text()
@@ -297,8 +306,7 @@ def test_the_address_keeps_the_view(opened):
     """Red with: a link that opens the usual order of words or all documents; a value that is chosen
     again and thereby left.
     """
-    it = opened("plain")
-    it.go("topic/2")
+    it = opened("plain", address="topic/2")
     it.page.locator("input[type=range]").fill("0.2")
     words = it.page.locator("table.words tbody th").all_inner_texts()
     assert it.page.evaluate("location.hash") == "#topic/2?lambda=0.2"
@@ -333,8 +341,7 @@ def test_an_address_keeps_its_choices_while_another_page_is_made(opened):
 
 def test_heads_of_values_stand_over_their_squares(opened):
     """Also where the squares are wider than their card. Red with: heads as wide as the card."""
-    it = opened("plain")
-    it.go("overview")
+    it = opened("plain", address="overview")
     for square in ("18px", "120px"):
         it.page.evaluate(
             f"document.querySelector('.subjects-card').style.setProperty('--square', '{square}')"
@@ -351,8 +358,7 @@ def test_heads_of_values_stand_over_their_squares(opened):
 
 def test_layers_are_an_icicle_with_names(opened):
     """Cells of one layer are as wide as their shares. Red with: cells of one width."""
-    it = opened("deep")
-    it.go("layers")
+    it = opened("deep", address="layers")
     nodes = it.made.report["layers"]
     cells = it.page.locator(".layer-icicle > .icicle > div")
     wide = cells.evaluate_all("(all) => all.map((one) => one.getBoundingClientRect().width)")
@@ -365,8 +371,7 @@ def test_layers_are_an_icicle_with_names(opened):
 @pytest.mark.parametrize("width", [390, 1280])
 def test_an_icicle_stays_in_its_card_without_single_letters(opened, width):
     """Red with: padding that makes narrow boxes wider than their shares; text in boxes of 15 pixels."""
-    it = opened("deep", width)
-    it.go("layers")
+    it = opened("deep", width, address="layers")
     end = it.page.locator(".layer-icicle").evaluate("(one) => one.getBoundingClientRect().right")
     boxes = it.page.locator(".icicle span").evaluate_all("""(all) => all.map((one) => {
         const { right, width } = one.getBoundingClientRect();
@@ -402,8 +407,7 @@ def test_no_name_is_under_the_buttons_of_the_map(opened):
 
 def test_names_of_slices_are_below_their_points(opened):
     """Red with: names that begin at the point, and a last name at the end of the axis."""
-    it = opened("slim", 1280)
-    it.go("time/0")
+    it = opened("slim", 1280, address="time/0")
     middles = it.page.evaluate("""() => {
         const chart = document.querySelector("main svg");
         const line = chart.querySelector("path.line").getBoundingClientRect();
@@ -417,8 +421,7 @@ def test_names_of_slices_are_below_their_points(opened):
 
 def test_similar_topics_are_named_whole(opened):
     """Red with: two lists side by side, in which names are cut after eight letters."""
-    it = opened("plain", 1280)
-    it.go("topic/0")
+    it = opened("plain", 1280, address="topic/0")
     cut = it.page.locator(".near .cut").evaluate_all(
         "(all) => all.map((one) => one.scrollWidth > one.clientWidth)"
     )
