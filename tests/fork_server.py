@@ -55,6 +55,8 @@ class Server:
             "MPLBACKEND": "agg",
             "JE_ARROW_MALLOC_CONF": "background_thread:false",  # no thread may exist before a fork
             "SGMC_TEST": "1",
+            # semaphores of commands that were killed
+            "PYTHONWARNINGS": "ignore::UserWarning:multiprocessing.resource_tracker",
         }
         self._processes[heavy] = subprocess.Popen(
             [sys.executable, "-P", __file__, *(HEAVY if heavy else ())],
@@ -106,18 +108,24 @@ class Server:
         pipe=None,
         removed=False,
         at=None,
+        data=None,
     ):
         """Run ``sgmc`` to its end, with the interface of `subprocess.run`.
 
         With `env` as its environment, which may arm a fail point.
         With `plain` as a user who is not root. SIGTERM asks it to end when it has opened a named pipe.
         The folder is `removed` when the process is in it. With `at`, a word and the number of a signal,
-        the process sends the signal to itself when it prints the word on standard error.
+        the process sends the signal to itself when it prints the word on standard error. Its standard
+        input is a pipe with the `data`, or else empty.
         """
         with tempfile.TemporaryDirectory() as place:
-            said, shown = Path(place, "said"), Path(place, "shown")
+            said, shown, given = (Path(place, name) for name in ("said", "shown", "given"))
+            if data is not None:
+                os.mkfifo(given)
+                threading.Thread(target=_give, args=(given, data), daemon=True).start()
             pid = self.ask(
                 args=words[1:],
+                given=os.devnull if data is None else str(given),
                 folder=str(folder),
                 said=str(said),
                 shown=str(shown),
@@ -134,6 +142,63 @@ class Server:
             if text:  # names of files need not be valid UTF-8
                 shown, said = shown.decode(errors="replace"), said.decode(errors="replace")
             return subprocess.CompletedProcess(words, code, shown, said)
+
+
+class Running:
+    """A command that has been started, with what tests use of `subprocess.Popen`."""
+
+    def __init__(self, words, folder):
+        self._place, self.returncode = tempfile.TemporaryDirectory(), None
+        said = Path(self._place.name, "said")
+        os.mkfifo(said)
+        self.pid = shared().ask(
+            args=list(words[1:]),
+            folder=str(folder),
+            said=str(said),
+            shown=os.devnull,
+            exactly=dict(os.environ),
+            at=None,
+        )
+        self._ended = os.pidfd_open(self.pid)
+        self.stderr = said.open(errors="replace")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *details):
+        if kind is not None:  # a failed test would go on waiting
+            self.kill()
+        self.stderr.close()
+        self.wait()
+        os.close(self._ended)
+        self._place.cleanup()
+
+    def poll(self):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.wait(0)
+        return self.returncode
+
+    def send_signal(self, number):
+        if self.returncode is None:
+            os.kill(self.pid, number)
+
+    def terminate(self):
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self):
+        self.send_signal(signal.SIGKILL)
+
+    def wait(self, timeout=HANGS):
+        if self.returncode is None:
+            if not select.select([self._ended], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired("sgmc", timeout)
+            self.returncode = shared().ask(wait=self.pid)
+        return self.returncode
+
+
+def _give(pipe, data):
+    with contextlib.suppress(BrokenPipeError):
+        pipe.write_bytes(data)
 
 
 def _is_read(pid, pipe, writer):
@@ -215,7 +280,8 @@ def _child(request):
         how = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND
         place = os.open(name, how, 0o666) if name else 2
         os.dup2(place, number)
-    os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+    given = request.get("given", os.devnull)
+    os.dup2(os.open(given, os.O_RDWR if given == os.devnull else os.O_RDONLY), 0)
     if request.get("plain"):
         _refuse_as_others()
     entered.watch_command()
@@ -317,7 +383,12 @@ def import_modules(package):
 #: What commands import when they need it, which takes seconds; none of these starts a thread.
 HEAVY = ("scipy.special", "scipy.sparse.linalg", "matplotlib.pyplot", "formulaic")
 #: Words of commands that need some of these. Others import them when they need them.
-NEED_HEAVY = frozenset(("effect", "report", "compare", "reproduce", "bench", "--by", "--along"))
+NEED_HEAVY = frozenset(
+    (
+        *("effect", "report", "compare", "reproduce", "bench", "search"),
+        *("--by", "--along", "--picture"),
+    )
+)
 
 
 def _serve():

@@ -46,8 +46,8 @@ class Started(subprocess.Popen):
 class Sgmc:
     """The command, run in its own folder as a user would run it.
 
-    What a call waits for is a fork of a process that has imported all modules; what is given
-    other arguments of `subprocess.run`, and all that is started, is a process of its own.
+    It is a fork of a process that has imported all modules; what is given other arguments of
+    `subprocess.run` is a process of its own.
     """
 
     def __init__(self, folder, command=(SGMC,), corpus=BIBLE):
@@ -76,8 +76,11 @@ class Sgmc:
         return done
 
     def start(self, *args, **kwargs):
+        words = [*map(str, self.command), *map(str, last_of_each(args))]
+        if not kwargs and self.command == (SGMC,):
+            return fork_server.Running(words, self.folder)
         return Started(
-            [*self.command, *map(str, last_of_each(args))],
+            words,
             cwd=self.folder,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -166,10 +169,10 @@ def several(tmp_path_factory, quarter):
 
 
 @pytest.fixture(scope="session")
-def benched(tmp_path_factory):
+def benched(tmp_path_factory, quarter):
     """A folder with the results of a quick benchmark in first.json, and the benchmark's output."""
     command = Sgmc(tmp_path_factory.mktemp("benched"))
-    done = command("bench", "--quick", "--json", "-o", "first.json", "--corpus", BIBLE)
+    done = command("bench", "--quick", "--json", "-o", "first.json", "--corpus", quarter)
     return command, done
 
 

@@ -44,14 +44,14 @@ def test_a_file_that_is_there_is_not_replaced(measured):
     assert done.stderr.count("\n") == 1
 
 
-def test_compare_gives_a_ratio_for_every_row_that_both_have(measured, bible):
+def test_compare_gives_a_ratio_for_every_row_that_both_have(measured, quarter):
     command, found = measured
     old = json.loads(json.dumps(found))
     for row in old["rows"]:
         row["value"] *= 2.0
     gone = old["rows"].pop()
     (command.folder / "old.json").write_text(json.dumps(old))
-    done = command("bench", "--quick", "--corpus", bible, "--compare", "old.json")
+    done = command("bench", "--quick", "--corpus", quarter, "--compare", "old.json")
     lines = [line for line in done.stdout.splitlines() if line.startswith("  ")]
     assert len(lines) == len(found["rows"])
     assert all(" x " in line for line in lines[:-1])

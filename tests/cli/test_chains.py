@@ -26,7 +26,7 @@ pytestmark = pytest.mark.cli
 
 SGMC = Path(sys.executable).with_name("sgmc")
 #: Long enough to be interrupted, with all files that a chain leaves.
-LONG = (*SMALL[:-1], "160", "--eval-every", "25")
+LONG = (*SMALL[:-1], "200", "--eval-every", "25")
 
 
 def digest(run):
@@ -66,11 +66,15 @@ def started(sgmc, *args):
             process.kill()
 
 
-def ended_midway(sgmc, args, end):
-    """Return the process that `end` ended, and its output; a run that was faster is begun again."""
+def ended_midway(sgmc, args, end, chain="chain-*"):
+    """Return the process that `end` ended, and its output; a run that was faster is begun again.
+
+    The end comes when a chain of that name has been evaluated.
+    """
+    metrics = f"all/{chain}/metrics.jsonl"
     for _ in range(10):
         with started(sgmc, *args) as process:
-            wait_for(lambda: under_way(sgmc.folder / "all", 3))
+            wait_for(lambda: any(path.stat().st_size for path in sgmc.folder.glob(metrics)))
             end(process)
             said = process.stderr.read()
             process.wait(timeout=60)
@@ -145,9 +149,9 @@ def test_eval_scores_the_mean_of_all_chains_below_that_of_the_first(several):
 
 def test_eval_of_other_documents_pools_the_samples_of_all_chains(several, tmp_path):
     _, words, _, *lines = gzip.decompress(BIBLE.read_bytes()).decode().splitlines()
-    lines = [line for line in lines if int(line.split()[0]) <= 120]
+    lines = [line for line in lines if int(line.split()[0]) <= 60]
     path = tmp_path / "docword.first.txt"
-    path.write_text("\n".join(["120", words, str(len(lines)), *lines]) + "\n")
+    path.write_text("\n".join(["60", words, str(len(lines)), *lines]) + "\n")
     shutil.copy(BIBLE.with_name("vocab.bible.txt"), tmp_path / "vocab.first.txt")
     others = ("--corpus", path, "--json")
     found = json.loads(several("eval", "bible-scir", *others).stdout)
@@ -224,7 +228,7 @@ def test_a_killed_chain_does_not_end_the_others(sgmc, quarter, undisturbed_chain
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
 
-    process, said = ended_midway(sgmc, args, kill)
+    process, said = ended_midway(sgmc, args, kill, "chain-2")
     assert process.returncode == 87, said
     assert "chain 2: error: was killed by SIGKILL, most often because memory ran out" in said
     assert "chain 2 failed, and 2 of 3 are done" in said
@@ -247,7 +251,7 @@ def test_chains_end_in_order_when_the_parent_is_killed(sgmc, quarter, undisturbe
     assert "the command that started the runs has ended" in reason
     steps = [RunDirectory.open(run).status["step"] for run in find_chains(sgmc.folder / "all")]
     wait_for(lambda: not any(held(run) for run in find_chains(sgmc.folder / "all")))
-    if max(steps) < 160:
+    if max(steps) < 200:
         sgmc("train", quarter, *LONG, *chains)
         found = [digest(run) for run in find_chains(sgmc.folder / "all")]
         assert found == undisturbed_chains[:2]
@@ -352,20 +356,20 @@ def test_text_is_read_once_for_all_chains(sgmc):
 
 def test_a_stored_corpus_is_read_where_it_lies(sgmc, quarter):
     sgmc("corpus", "build", quarter, "-o", "built")
-    sgmc("train", "built", *SMALL, "--chains", "2", "--out", "all")
+    sgmc("train", "built", *SMALL, "--iterations", "2", "--chains", "2", "--out", "all")
     assert sorted(p.name for p in (sgmc.folder / "all").iterdir()) == ["chain-1", "chain-2"]
 
 
 def test_a_stream_is_read_by_each_chain(sgmc):
     sgmc(
         "train",
-        BIBLE,
+        sgmc.corpus,
         *SMALL[:-1],
         "8",
         "--corpus-size",
-        "1100",
+        "280",
         "--set",
-        "shuffle-buffer=300",
+        "shuffle-buffer=80",
         "--chains",
         "2",
         "--out",
@@ -378,7 +382,7 @@ def test_a_stream_is_read_by_each_chain(sgmc):
 
 
 def test_memory_is_that_of_all_chains(sgmc):
-    args = ("train", BIBLE, *SMALL, "--out", "all", "--max-memory", "210M")
+    args = ("train", BIBLE, *SMALL, "--iterations", "25", "--out", "all", "--max-memory", "210M")
     said = sgmc(*args, "--chains", "3", code=87).stderr
     assert "each of 3 runs at a time needs about" in said
     assert "use fewer --chains" in said
@@ -387,7 +391,19 @@ def test_memory_is_that_of_all_chains(sgmc):
 
 
 def test_threads_are_shared_out(sgmc, quarter):
-    sgmc("train", quarter, *SMALL, "--chains", "2", "--out", "all", "--threads", "5")
+    sgmc(
+        "train",
+        quarter,
+        *SMALL,
+        "--iterations",
+        "2",
+        "--chains",
+        "2",
+        "--out",
+        "all",
+        "--threads",
+        "5",
+    )
     for run in find_chains(sgmc.folder / "all"):
         assert RunDirectory.open(run).config["options"]["threads"] == 2
 
@@ -436,7 +452,18 @@ def test_folders_that_hold_something_else_are_refused(sgmc):
 
 
 def test_a_closed_standard_error_stops_nothing(sgmc, quarter):
-    command = [SGMC, "train", quarter, *SMALL, "--chains", "2", "--out", "all"]
+    command = [
+        SGMC,
+        "train",
+        quarter,
+        *SMALL,
+        "--iterations",
+        "20",
+        "--chains",
+        "2",
+        "--out",
+        "all",
+    ]
     line = " ".join(map(str, command)) + " 2>&-"
     done = subprocess.run(["sh", "-c", line], cwd=sgmc.folder, check=False, timeout=120)
     assert done.returncode == 0

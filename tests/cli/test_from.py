@@ -13,6 +13,8 @@ pytestmark = pytest.mark.cli
 K, V, NEW = 3, 60, 20
 #: Ends soon; no exact draws, which the state that they begin with decides.
 FAST = ("--exact-sweeps", "0", "--holdout", "20", "--max-df", "1.0", "--min-df", "1", "-q")
+#: Also without short chains, where it does not matter which topics are found.
+QUICK = ("--set", "starts=1", *FAST)
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +52,7 @@ def run(*args, code=0):
 
 
 def goes_on(parent, out, *more, code=0, name="new.txt"):
-    options = ("--iterations", 500, *FAST, "--out", out)
+    options = ("--iterations", 250, *FAST, "--out", out)
     run("train", "--from", parent / "a", parent / name, *options, *more, code=code)
     return None if code else open_run(out, 1)
 
@@ -114,12 +116,12 @@ def test_old_documents_fade_by_halves(parent, tmp_path, half_life, stay):
 
 def test_a_corpus_that_forgets_is_another_and_the_same_each_time(parent, tmp_path):
     """Red with: a corpus that is taken for one that forgets nothing; other documents each time."""
-    first = goes_on(parent, tmp_path / "b", "--set", "forget=240", "--iterations", 50)
-    again = goes_on(parent, tmp_path / "c", "--set", "forget=240", "--iterations", 50)
-    all_of_them = goes_on(parent, tmp_path / "d", "--iterations", 50)
+    first = goes_on(parent, tmp_path / "b", "--set", "forget=240", "--iterations", 5)
+    again = goes_on(parent, tmp_path / "c", "--set", "forget=240", "--iterations", 5)
+    all_of_them = goes_on(parent, tmp_path / "d", "--iterations", 5)
     assert first.run.config["corpus"]["fingerprint"] == again.run.config["corpus"]["fingerprint"]
     assert all_of_them.training_corpus().documents == 480
-    goes_on(parent, tmp_path / "b", "--iterations", 60, code=78)
+    goes_on(parent, tmp_path / "b", "--iterations", 6, code=78)
 
 
 @pytest.mark.parametrize("typed", [(), ("--from", "a", "--only-new")])
@@ -133,15 +135,15 @@ def test_a_run_that_goes_on_is_found_again(parent, tmp_path, capsys, monkeypatch
     monkeypatch.chdir(tmp_path)
     asked = ("train", "--from", parent / "a", parent / "new.txt", *FAST[:-1])
     asked += ("--out", "run")
-    run(*asked, "--iterations", 300)
+    run(*asked, "--iterations", 60)
     assert "240 new documents" in capsys.readouterr().err
-    run(*asked, "--iterations", 300)
+    run(*asked, "--iterations", 60)
     said = capsys.readouterr().err
     assert "new documents" not in said
     assert "already finished" in said
-    run("train", "--resume", "run", "--iterations", 320)
-    assert "resumes from iteration 300" in capsys.readouterr().err
-    run("train", parent / "new.txt", "-k", K + 1, *FAST, "--out", "run", code=78)
+    run("train", "--resume", "run", "--iterations", 70)
+    assert "resumes from iteration 60" in capsys.readouterr().err
+    run("train", parent / "new.txt", "-k", K + 1, *QUICK, "--out", "run", code=78)
     assert "  from: " in capsys.readouterr().err
 
 
@@ -166,7 +168,7 @@ def test_topics_go_on_under_any_sampler(parent, tmp_path, sampler):
     """Red with: a step of infinite length, after which rows that wait never come to their time."""
     parts = sampler.split()
     kind = () if "--algo" in parts else ("--algo", "scir")
-    asked = ("-k", K + 1, "--iterations", 300, *FAST, *kind, *parts, "--out", tmp_path / "p")
+    asked = ("-k", K + 1, "--iterations", 200, *FAST, *kind, *parts, "--out", tmp_path / "p")
     run("train", parent / "old.txt", *asked)
     more = ("--iterations", 40, *FAST, "--out", tmp_path / "b")
     run("train", "--from", tmp_path / "p", parent / "new.txt", *more)
@@ -177,11 +179,11 @@ def test_topics_go_on_under_any_sampler(parent, tmp_path, sampler):
 
 def test_stopped_and_killed_it_ends_with_the_same_bits(sgmc, parent, tmp_path):
     """Red with: a start that is made anew; topics of the parent that are not saved at once."""
-    more = ("--from", str(parent / "a"), *FAST[:-1], "--iterations", "300")
-    base = ("--checkpoint-every", "50")
+    more = ("--from", str(parent / "a"), *FAST[:-1], "--iterations", "120")
+    base = ("--checkpoint-every", "20")
     corpus = str(parent / "new.txt")
     sgmc("train", corpus, *more, "--out", "whole")
-    arguments = ("train", corpus, *more, *base, "--out", "run", "--eval-every", "100")
+    arguments = ("train", corpus, *more, *base, "--out", "run", "--eval-every", "40")
     sgmc.kill_at("commit.rename:4", *arguments)
     said = sgmc("train", corpus, *more, "--out", "run")
     assert "resumes from iteration" in said.stderr
@@ -191,7 +193,7 @@ def test_stopped_and_killed_it_ends_with_the_same_bits(sgmc, parent, tmp_path):
 def test_from_latest_resumes_its_own_run_and_takes_no_file_twice(sgmc, parent):
     """Red with: the interrupted run of the same command continued, so that its file counts twice."""
     old, new = str(parent / "old.txt"), str(parent / "new.txt")
-    first = ("train", old, "-k", str(K + 1), *FAST, "--iterations", "60")
+    first = ("train", old, "-k", str(K + 1), *QUICK, "--iterations", "60")
     sgmc(*first)
     command = ("train", "--from", "latest", new, *FAST[:-1], "--iterations", "100")
     sgmc.kill_at("commit.rename:2", *command, "--checkpoint-every", "30")
@@ -210,7 +212,7 @@ def test_from_latest_resumes_its_own_run_and_takes_no_file_twice(sgmc, parent):
 def test_from_latest_with_a_folder_finds_its_finished_run(parent, tmp_path, capsys, monkeypatch):
     """Red with: the run refused or continued by the command that made it."""
     monkeypatch.chdir(tmp_path)
-    run("train", parent / "old.txt", "-k", K + 1, *FAST, "--iterations", 60)
+    run("train", parent / "old.txt", "-k", K + 1, *QUICK, "--iterations", 60)
     command = ("train", "--from", "latest", parent / "new.txt", *FAST[:-1], "--iterations", 60)
     run(*command, "--out", "sgmc-runs/now")
     run(*command, "--out", "sgmc-runs/now")
@@ -229,17 +231,17 @@ def test_what_cannot_go_on_is_refused_in_a_line(parent, tmp_path, capsys):
     run("train", "--from", parent / "a", "-", code=2)
     assert "twice" in capsys.readouterr().err
     (tmp_path / "chains").mkdir()
-    chains = ("--chains", 2, "--iterations", 60, *FAST, "--out", tmp_path / "c")
+    chains = ("--chains", 2, "--iterations", 10, *QUICK, "--out", tmp_path / "c")
     run("train", parent / "old.txt", "-k", 3, *chains)
     run("train", "--from", tmp_path / "c", parent / "new.txt", code=2)
     assert "give one of them" in capsys.readouterr().err
 
 
 def test_a_parent_that_was_trained_on_is_another_one(parent, tmp_path, capsys):
-    run("train", parent / "old.txt", "-k", 3, "--iterations", 250, *FAST, "--out", tmp_path / "p")
+    run("train", parent / "old.txt", "-k", 3, "--iterations", 60, *QUICK, "--out", tmp_path / "p")
     asked = ("train", "--from", tmp_path / "p", parent / "new.txt", *FAST, "--out", tmp_path / "b")
     run(*asked, "--iterations", 60)
-    run("train", "--resume", tmp_path / "p", "--iterations", 400, "-q")
+    run("train", "--resume", tmp_path / "p", "--iterations", 80, "-q")
     run(*asked, "--iterations", 80, code=78)
     assert "  from: " in capsys.readouterr().err
     run("train", "--resume", tmp_path / "b", "--iterations", 80, "-q")
@@ -281,7 +283,7 @@ def test_a_topic_that_is_replaced_loses_its_name_and_is_new(stream, tmp_path, ca
     out = tmp_path / "b"
     run(
         *("train", "--from", stream / "a", stream / f"{name}.txt", "--only-new", "--seed", seed),
-        *("--iterations", 400, *FAST, "--out", out),
+        *("--iterations", 250, *FAST, "--out", out),
     )
     said = capsys.readouterr().err
     before, after = open_run(stream / "a", 1), open_run(out, 1)

@@ -245,10 +245,22 @@ def names_in(folder):
     return {*folder.iterdir(), *(folder / "empty").iterdir()}
 
 
-@pytest.mark.parametrize(
-    "kinds", [BAD, pytest.param(FURTHER, marks=pytest.mark.nightly)], ids=["usual", "further"]
-)
-@pytest.mark.parametrize("use", list(uses()), ids=str)
+def cases():
+    """List all places with bad paths of both kinds.
+
+    By day, an option that names an input of several commands is tried with one of them.
+    """
+    options = set()
+    for use in uses():
+        is_new = use.option not in options or not use.option.startswith("--")
+        is_new |= use.option in OUTPUTS
+        options.add(use.option)
+        night = [pytest.mark.nightly]
+        yield pytest.param(use, BAD, id=f"{use}-usual", marks=[] if is_new else night)
+        yield pytest.param(use, FURTHER, id=f"{use}-further", marks=night)
+
+
+@pytest.mark.parametrize(("use", "kinds"), list(cases()))
 def test_a_path_of_any_kind_ends_with_a_documented_code(folder, use, kinds):
     """A user who is not root names a path of every kind in every place that takes one.
 

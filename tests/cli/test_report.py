@@ -10,8 +10,6 @@ import pytest
 
 from pysgrld.cli import main
 
-from .conftest import BIBLE
-
 pytestmark = pytest.mark.cli
 
 RUN = "sgmc-runs/bible-scir"
@@ -127,7 +125,7 @@ def test_a_page_is_made_of_a_run_that_trains(sgmc):
         *("--set", "warm-up=20", "--set", "burn-in=20", "--set", "sample-every=1"),
     ]
     options += ["--set", "starts=1", "--iterations", "1000000", "--checkpoint-every", "25"]
-    with sgmc.start("train", BIBLE, *options, "--out", "run", "-q") as training:
+    with sgmc.start("train", sgmc.corpus, *options, "--out", "run", "-q") as training:
         end = time.monotonic() + 240
         while len(list(sgmc.folder.glob("run/samples/step-*"))) < 25:
             assert time.monotonic() < end

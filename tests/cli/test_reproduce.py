@@ -465,19 +465,17 @@ def test_wrong_usage_is_said_in_a_line_and_leaves_nothing(sgmc, arguments, said)
     assert not any(path.is_file() for path in sgmc.folder.rglob("*"))
 
 
-def test_without_matplotlib_the_extra_is_named_before_anything_is_computed(
-    monkeypatch, tmp_path, digits
-):
+def test_without_matplotlib_the_extra_is_named_before_anything_is_computed(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    arguments = ["reproduce", "dlda-mnist", "--corpus", str(digits), "--quick", "-o", "out"]
+    arguments = ["reproduce", "mld-noise", "--quick", "-o", "out"]
     done = CliRunner().invoke(main, arguments)
     assert done.exit_code == 2
     assert "pip install matplotlib" in done.stderr
     assert "--no-pictures" in done.stderr
     assert not (tmp_path / "out").exists()
     assert CliRunner().invoke(main, [*arguments, "--no-pictures"]).exit_code == 0
-    assert (tmp_path / "out" / "layers.csv").exists()
+    assert (tmp_path / "out" / "noise.csv").exists()
 
 
 @pytest.mark.parametrize("name", ["scir-synthetic", "mld-tv"])

@@ -1,15 +1,18 @@
 """The search on the command line: the same decisions whatever stops it, and on any processes."""
 
+import contextlib
 import json
 import os
 import re
 import signal
+import time
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import NamedTuple
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from pysgrld.cli import main
 from pysgrld.models.choices import Choices
@@ -50,33 +53,31 @@ class Searched(NamedTuple):
 
     folder: Path
     rounds: list[int]
-    stopped: Result
-    ended: Result
+    stopped: CompletedProcess
+    ended: CompletedProcess
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """A search by array tasks in this process, which is once stopped immediately. Not to be changed."""
+    """A search by array tasks, which is once stopped immediately. Not to be changed."""
     folder, rounds = tmp_path_factory.mktemp("search"), []
     write_planted(folder)
 
-    def search(*args, code=0):
-        typed = ["search", *map(str, args), "-q", "--threads", "1"]
-        done = CliRunner().invoke(main, typed, env={"COLUMNS": "80"})
-        assert done.exit_code == code, done.output
-        return done
+    sgmc = Sgmc(folder)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        said = search("planted.txt", *ARGS, "--out", PLACE, "--tasks").stdout
-        while number := int(said):
-            rounds.append(number)
-            for task in range(number, 0, -1):
-                search(PLACE, "--task", task)
-            said = search(PLACE, "--tasks").stdout
-            if len(rounds) == 1:
-                stopped = search(PLACE, "--time-limit", "0.001s", code=85)
-        return Searched(folder, rounds, stopped, search(PLACE))
+    def search(*args, code=0):
+        narrow = os.environ | {"COLUMNS": "80"}
+        return sgmc("search", *args, "-q", "--threads", "1", code=code, env=narrow)
+
+    said = search("planted.txt", *ARGS, "--out", PLACE, "--tasks").stdout
+    while number := int(said):
+        rounds.append(number)
+        for task in range(number, 0, -1):
+            search(PLACE, "--task", task)
+        said = search(PLACE, "--tasks").stdout
+        if len(rounds) == 1:
+            stopped = search(PLACE, "--time-limit", "0.001s", code=85)
+    return Searched(folder, rounds, stopped, search(PLACE))
 
 
 @pytest.fixture
@@ -101,12 +102,24 @@ def within(whole, monkeypatch):
 
 def kill_in(command, *args, word):
     """Kill a search and all its processes when a line contains the given word."""
-    with command.start("search", "planted.txt", *args, start_new_session=True) as process:
+    with command.start("search", "planted.txt", *args) as process:
         for line in process.stderr:
             if re.search(word, line):
                 break
-        os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
+        pids = [
+            status["pid"]
+            for path in command.folder.rglob("status.json")
+            if (status := json.loads(path.read_text()))["state"] == "running"
+        ]
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         process.wait(timeout=60)
+    end = time.monotonic() + 60
+    while any(Path(f"/proc/{pid}").exists() for pid in pids):
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 def test_the_planted_number_of_topics_is_in_the_answers_range(whole, within):

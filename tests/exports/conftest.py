@@ -3,11 +3,10 @@
 import json
 from pathlib import Path
 
+import fork_server
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from pysgrld.cli import main
 from pysgrld.reading.pooled import read_together
 from pysgrld.reading.results import Results
 from pysgrld.report.exports import FORMATS, ExportRequest, export
@@ -52,10 +51,9 @@ def chains(tmp_path_factory):
             more = () if name == "ovb" else SAMPLES
             more += ("--iterations", "45", "--holdout", "6", "--meta-field", kept, "-q")
             more += ("--out", str(folder / name))
-            said = CliRunner().invoke(
-                main, ["train", str(folder / "corpus.jsonl"), *FAMILIES[name], *more]
-            )
-            assert said.exit_code == 0, said.output
+            words = ["sgmc", "train", str(folder / "corpus.jsonl"), *FAMILIES[name], *more]
+            done = fork_server.shared().run(words, folder, text=True, seconds=240)
+            assert done.returncode == 0, done.stderr
             paths = find_chains(folder / name) or [folder / name]
             runs[name] = [Results(path, 1) for path in paths]
         return runs[name]

@@ -54,10 +54,10 @@ class Served:
         return self.ask(f"{method} {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode("latin-1"))
 
     def wait_for_line(self, line: str, times: int = 1) -> None:
-        for _ in range(2000):
+        for _ in range(10_000):
             if self.lines.count(line) >= times:
                 return
-            time.sleep(0.1)
+            time.sleep(0.02)
         raise AssertionError(self.lines)
 
 
@@ -245,7 +245,7 @@ def test_odd_requests_are_refused_in_one_line(served, request_bytes, status, cap
 
 def test_a_browser_that_leaves_costs_one_line(served, folder, capfd):
     """Red with: a traceback for every browser that closes a page that is still loading."""
-    (folder / "index.html").write_bytes(PAGE + b" " * 50_000_000)
+    (folder / "index.html").write_bytes(PAGE + b" " * 20_000_000)
     connection = served.connect()
     request = f"GET /{served.token}/ HTTP/1.1\r\nHost: localhost:{served.port}\r\n\r\n"
     connection.sendall(request.encode())
@@ -261,19 +261,19 @@ def test_a_browser_that_leaves_costs_one_line(served, folder, capfd):
 @pytest.mark.parametrize("slow", [False, True])
 def test_a_request_that_stays_half_sent_is_closed(served, sent, slow, monkeypatch, capfd):
     """Also one that sends a byte now and then. Red with: a thread for ever, for each of them."""
-    monkeypatch.setattr(page_server, "PATIENCE", 1.0)
+    monkeypatch.setattr(page_server, "PATIENCE", 0.3)
     with served.connect() as connection:
         connection.sendall(sent)
         try:
             for _ in range(600 if slow else 0):
                 connection.sendall(b"a")
-                time.sleep(0.1)
+                time.sleep(0.05)
         except ConnectionError:
             pass
         else:
             assert not slow
             assert connection.recv(1000) == b""
-    served.wait_for_line("closed a request that was incomplete after 1 s")
+    served.wait_for_line("closed a request that was incomplete after 0.3 s")
     assert len(served.lines) == 1
     assert capfd.readouterr().err == ""
 
@@ -297,7 +297,7 @@ def test_a_late_request_that_resets_its_connection_is_said_to_be_late(served, mo
 
 def test_many_half_sent_requests_do_not_keep_others_waiting_for_ever(served, monkeypatch):
     """Red with: a thread for each connection, without a bound."""
-    monkeypatch.setattr(page_server, "PATIENCE", 0.5)
+    monkeypatch.setattr(page_server, "PATIENCE", 0.3)
     places, before = 4, threading.active_count()
     served.server.places = threading.BoundedSemaphore(places)
     # no more than the system lets wait: beyond that a connection is tried again after seconds
@@ -305,7 +305,7 @@ def test_many_half_sent_requests_do_not_keep_others_waiting_for_ever(served, mon
     time.sleep(0.2)
     assert threading.active_count() - before <= 2 * places  # a thread and a timer of each
     for number in range(1, 2 * places + 1):
-        served.wait_for_line("closed a request that was incomplete after 0.5 s", number)
+        served.wait_for_line("closed a request that was incomplete after 0.3 s", number)
     monkeypatch.setattr(page_server, "PATIENCE", 60.0)
     assert served.get(f"/{served.token}/")[0] == 200
     for connection in connections:
