@@ -84,7 +84,7 @@ def test_the_first_commands_print_lines_as_they_are_shown(sgmc, bible):
 
     Red with: a page of an older default number of documents, of other headings or other units.
     """
-    few = ("--iterations", "60", "--exact-sweeps", "8", "--set", "starts=4")
+    few = ("--iterations", "30", "--exact-sweeps", "8", "--set", "starts=2")
     trained = sgmc("train", "--algo", "scir", "-k", "20", bible, *few)
     scored, topics = sgmc("eval", "--perplexity"), sgmc("topics")
 

@@ -89,6 +89,7 @@ def test_lazy_rows_stopped_looked_at_and_on_other_threads(sgmc):
 def test_exact_draws_stopped_and_on_other_threads(sgmc, number):
     """Red with: the chain of a draw counted from a start's first, which drops the others."""
     exact = ("--exact-sweeps", "16", "--set", "samples=8", "--alpha", "learn", "--eta", "learn")
+    exact += ("--iterations", "25")
     sgmc.train(*exact, "--threads", "1", out="whole")
     again = ("--checkpoint-every", "1", "--threads", "2")
     code, said = sgmc.stop_midway(number, *exact, *again, word="Gibbs refinement")
@@ -109,14 +110,14 @@ def test_exact_draws_stopped_and_on_other_threads(sgmc, number):
 
 def test_more_iterations_after_exact_draws_are_those_of_a_longer_run(sgmc):
     """Red with: training that resumes from the newest checkpoint, whose number counts sweeps too."""
-    exact = ("--exact-sweeps", "4", "--set", "samples=4")
-    sgmc.train(*exact, "--iterations", "70", out="whole")
+    exact = ("--exact-sweeps", "4", "--set", "samples=4", "--iterations", "30")
+    sgmc.train(*exact, "--iterations", "40", out="whole")
     sgmc.train(*exact, "--set", "keep=1")
-    done = sgmc.train(*exact, "--iterations", "70", code=78)
+    done = sgmc.train(*exact, "--iterations", "40", code=78)
     assert "has replaced the last checkpoint" in done.stderr
     sgmc.train(*exact, out="other")
-    done = sgmc.train(*exact, "--iterations", "70", out="other")
-    assert "resumes from iteration 60 " in done.stderr
+    done = sgmc.train(*exact, "--iterations", "40", out="other")
+    assert "resumes from iteration 30 " in done.stderr
     assert "is gone" not in done.stderr
     assert sgmc.topics_hash("other") == sgmc.topics_hash("whole")
     text = (sgmc.folder / "other" / "metrics.jsonl").read_text()

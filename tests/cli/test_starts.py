@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from .conftest import BIBLE, SMALL
+from .conftest import SMALL
 
 pytestmark = pytest.mark.cli
 CLUSTERS = (*SMALL, "--set", "starts=6")
@@ -32,7 +32,7 @@ def test_a_stop_or_a_kill_in_a_short_chain_changes_nothing(sgmc):
 
 
 def test_it_is_said_how_training_begins(sgmc):
-    args = ("train", BIBLE, *SMALL, "--set", "starts=2", "--iterations", "1", "--out", "run")
+    args = ("train", sgmc.corpus, *SMALL, "--set", "starts=2", "--iterations", "1", "--out", "run")
     said = sgmc(*args).stderr
     assert "first topics from 2 short chains of 24 iterations" in said
     assert "short chains" not in sgmc.train(out="random").stderr

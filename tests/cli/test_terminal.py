@@ -12,8 +12,6 @@ from click.testing import CliRunner
 from pysgrld.cli import COMMANDS, main
 from pysgrld.samplers import SAMPLERS
 
-from .conftest import BIBLE
-
 pytestmark = pytest.mark.cli
 
 
@@ -119,15 +117,15 @@ def test_the_short_name_of_the_version():
 
 def test_runs_are_listed(sgmc, tmp_path):
     begun = ("--set", "starts=1", "--iterations")
-    sgmc("train", "-k", "8", *begun, "20", "--out", "sgmc-runs/a", BIBLE)
-    sgmc("train", "--chains", "2", "-k", "9", *begun, "5", "--out", "sgmc-runs/b", BIBLE)
+    sgmc("train", "-k", "8", *begun, "20", "--out", "sgmc-runs/a", sgmc.corpus)
+    sgmc("train", "--chains", "2", "-k", "9", *begun, "5", "--out", "sgmc-runs/b", sgmc.corpus)
     (tmp_path / "sgmc-runs" / "c").mkdir()
     (tmp_path / "sgmc-runs" / "c" / "config.json").write_text("{")
     done = sgmc("runs", env=os.environ | {"COLUMNS": "120"})
     head, *rows = [line.split() for line in done.stdout.splitlines()]
     assert head == ["run", "model", "sampler", "topics", "documents", "iteration", "state", "score"]
     assert [row[0] for row in rows] == ["a", "b/chain-1", "b/chain-2", "c"]
-    assert rows[0][1:8] == ["lda", "scir", "8", "1,071", "20", "finished", "perplexity"]
+    assert rows[0][1:8] == ["lda", "scir", "8", "269", "20", "finished", "perplexity"]
     assert rows[3] == ["c", "damaged"]
     assert "config.json" in done.stderr
     found = json.loads(sgmc("runs", "--json").stdout)
@@ -144,9 +142,9 @@ def test_a_folder_without_runs_is_told(sgmc):
 
 def test_the_first_lines_of_training_are_plain(sgmc):
     """Red with: memory, threads and the noise of minibatches before the corpus is named."""
-    short = ["train", "-k", "8", "--iterations", "60", "--set", "starts=1", BIBLE]
+    short = ["train", "-k", "8", "--iterations", "60", "--set", "starts=1", sgmc.corpus]
     lines = [line.split("Z ", 1)[1] for line in sgmc(*short, "--out", "a").stderr.splitlines()]
-    assert lines[0].startswith("bible: 1,071 training documents, 118 held out")
+    assert lines[0].startswith("bible: 269 training documents, 29 held out")
     assert lines[1].startswith("model lda with 8 topics")
     said = sgmc(*short, "--out", "b", "-v").stderr
     for detail in ("memory needed", "threads (", "minibatch noise"):
