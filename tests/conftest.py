@@ -96,7 +96,6 @@ def pytest_sessionstart(session):
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish():
     """Exclude objects made in collection from garbage collection, which would visit them repeatedly."""
-    gc.collect()
     gc.freeze()
     gc.enable()
 

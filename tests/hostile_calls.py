@@ -15,6 +15,7 @@ import select
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -313,6 +314,7 @@ def floats_of(arguments: dict[str, Any]) -> Iterator[tuple[str, bool]]:
             yield name, False
 
 
+@cache
 def functions() -> dict[str, dict[str, str]]:
     """Return the annotated arguments of every function in ``_core.pyi``, by name."""
     path = Path(__file__).parents[1] / "pysgrld/_core.pyi"
@@ -328,6 +330,7 @@ def functions() -> dict[str, dict[str, str]]:
     return found
 
 
+@cache
 def integers_of(function: str) -> list[str]:
     """Return the names of a function's arguments that are integers or arrays of integers."""
     kinds = {"int", "Int32s", "Int64s", "Array"}

@@ -257,8 +257,9 @@ def _with_checksum(header: bytes, checksum: int, bits: int) -> tuple[bytes, byte
         `stream` is `content` compressed.
     """
     for filler in range(2**16):
-        content = filler.to_bytes(2, "big")
-        register = _WORD  # bzip2's checksum of the two bytes of `content`
+        # The number of bits in the last byte depends on the length more than on the bytes.
+        content = filler.to_bytes(2, "big") + bytes(filler % 11)
+        register = _WORD  # bzip2's checksum of `content`
         for byte in content:
             register ^= byte << 24
             for _ in range(8):

@@ -6,7 +6,6 @@ import sys
 
 import numpy as np
 import pytest
-import xarray
 from scipy.optimize import linear_sum_assignment
 
 from pysgrld.errors import MissingInputError, UsageError
@@ -16,6 +15,8 @@ from pysgrld.report.exports import ExportRequest, export
 
 
 def opened(folder):
+    import xarray  # it takes a second: not in every process of the tests
+
     with xarray.open_datatree(folder / "draws.nc", engine="h5netcdf") as tree:
         return tree.load()
 

@@ -17,7 +17,7 @@ from pysgrld.types import Block, Key
 
 pytestmark = pytest.mark.statistical
 
-N = 100_000
+N = 40_000
 
 
 @pytest.fixture(params=FORMS)
@@ -49,7 +49,7 @@ def test_one_step_has_the_noncentral_chi_square_law(step, a, rate):
     """Red with: c/2 for c; rate g e/(2c) for g e/c (noncentrality mu for 2 mu); shape eta/2;
     Poisson inversion cut at rate 8; in log state, rate g/c.
     """
-    n, h = 40_000, 0.3
+    n, h = 20_000, 0.3
     g = float(np.float32(rate * np.expm1(h)))
     x = step(np.full(n, g), a, h)
     assert ks(x, lambda v: cir_cdf(v, g, a, h), above=1e-37) < KS

@@ -49,7 +49,7 @@ def test_the_posterior_is_the_enumerated_one(n):
     before it is drawn; eta for V eta in the denominator; alpha and eta exchanged.
     """
     lengths = [len(d) for d in DOCUMENTS]
-    tokens, chains, iterations, burn_in = Tokens(lengths), 100, n, 20
+    tokens, chains, iterations, burn_in = Tokens(lengths), 60 if n == 200 else 100, n, 20
     total = {}
     for chain in range(chains):
         z = np.full(9, -1)
@@ -69,7 +69,7 @@ def test_the_posterior_is_the_enumerated_one(n):
     assert max(worst.values()) < Z, worst
     p = means["predictive"].mean(axis=0)
     perplexity = np.exp(-np.mean([np.log(p[d, w]) for d, w in HELD_OUT]))
-    assert perplexity == pytest.approx(FIXTURES["perplexity"], rel=0.004 if n == 1000 else 0.008)
+    assert perplexity == pytest.approx(FIXTURES["perplexity"], rel=0.004 if n == 1000 else 0.01)
 
 
 @pytest.mark.nightly

@@ -190,7 +190,7 @@ def successive(layers, documents, copies, rounds):
     ],
     ids=str,
 )
-@counts(1000, 2500)
+@counts(400, 2500)
 def test_full_batch_sweeps_keep_the_joint_law_of_everything(layers, documents, n):
     """With a single document r and its c^(L+1) depend on each other most: an order that breaks
     that is seen. Red with: r drawn where theta of the old r is kept; r by q from before the visit;

@@ -183,7 +183,7 @@ def test_theta_is_gamma_given_counts_and_rates(layers):
     Each value goes to the uniform that it would have been drawn by, given those above it. Red with:
     q left out of the rate; q of the layer above; p / (1 - p) for q; the shape left out.
     """
-    n = 20_000
+    n = 8_000
     arguments, phi, r, x, state = many(layers, n)
     counts, c = unpacked(state["totals"], layers), state["rates"].copy()
     visit(arguments, x, 0, **state)
@@ -217,7 +217,7 @@ def test_rates_have_their_conditional_laws(layers, prior, empty):
     of c, or that below in its shape; p / (1 - p) for q; q of the layer below, or p for it, given
     back; rates before the counts.
     """
-    n = 20_000
+    n = 8_000
     arguments, _, r, x, state = many(layers, n, prior)
     x = np.zeros_like(x) if empty else x
     *_, tables_found, q, _ = visit(arguments, x, 0, **state)
@@ -252,7 +252,7 @@ def test_one_document_has_the_posterior_of_the_enumeration():
     """Red with: tables by the sum of shapes for the cell's own; split by phi alone; q of the layer
     above, or p / (1 - p), in theta's rate; one table whatever the customers.
     """
-    n = 40_000
+    n = 15_000
     state = {
         "theta": packed([np.ones((n, 2))] * 2),
         "rates": np.tile([0.4 / 0.6, 1.5, 1.0], (n, 1)),
@@ -341,7 +341,7 @@ def test_kept_sweeps_are_the_last(sweeps, kept):
     """Topics alike, r = (1e-20, 50), all of three tokens in the first topic at first: each sweep
     leaves 3/53 of them there. Red with: the first sweeps collected; all of them.
     """
-    n = 20_000
+    n = 8_000
     arguments = fixed([np.ones((1, 2))], np.array([1e-20, 50.0]), PRIOR, sweeps=sweeps, kept=kept)
     theta = np.repeat(packed([[[1.0, 1e-30]]]), n, axis=0)
     words, *_ = visit(arguments, np.full((n, 1), 3), 0, theta=theta, rates=np.ones((n, 2)))
@@ -390,7 +390,7 @@ def test_mean_proportions_are_averaged_over_the_kept_sweeps():
 
     Red with: divided by all sweeps; the first sweeps collected; all of them.
     """
-    n = 20_000
+    n = 8_000
     arguments = fixed([np.ones((1, 2))], np.array([1.0, 3.0]), PRIOR, sweeps=12, kept=7)
     *_, mean = visit(arguments, np.full((n, 1), 3), 0, want_mean=True)
     np.testing.assert_allclose(mean.sum(axis=1), 1.0, rtol=1e-5)

@@ -80,10 +80,10 @@ def errors(found):
 @pytest.mark.parametrize(
     ("sweeps", "how"),
     [
-        (6_000, {}),
+        (3_000, {}),
         # the two tests of Escobar and West below have the law of the concentration
         pytest.param(6_000, {"concentration": "escobar-west"}, marks=pytest.mark.nightly),
-        (3_000, {"swaps": True}),
+        (2_100, {"swaps": True}),
         pytest.param(21_000, {}, marks=pytest.mark.nightly),
         pytest.param(21_000, {"concentration": "escobar-west"}, marks=pytest.mark.nightly),
     ],
@@ -127,7 +127,7 @@ def test_swaps_of_labels_keep_the_law_of_sticks_and_allocations():
     empty one beyond the last; any two labels and not only occupied ones.
     """
     rng = np.random.default_rng(3)
-    n, c, draws = 12, 4.0, 2_500
+    n, c, draws = 12, 4.0, 1_500
     chain = Mixture(np.arange(n), 1, Settings(swaps=True), 1)
     chain.concentration = c
     changes = []
@@ -194,7 +194,7 @@ def test_stochastic_steps_on_the_whole_corpus_are_near_the_posterior(algo, step)
 
     Red with: counts not scaled by base's side; the reflection's noise doubled; sticks exchanged.
     """
-    found = run(tiny(algo=algo, step=step, stick_step=step), 4_500)
+    found = run(tiny(algo=algo, step=step, stick_step=step), 2_400)
     for name in ("z1 = z2", "z1 = z3", "z3 = z4", "z2 = z4"):
         assert found[name].mean() == pytest.approx(EXACT[name], abs=0.08), name
     assert found["clusters"].mean() == pytest.approx(EXACT["clusters"], abs=0.3)
@@ -238,7 +238,7 @@ def test_escobar_and_west_keep_the_exact_law_of_the_concentration_given_few_docu
 
     Red with: A0 + k for A0 + k - 1 in the odds; c for c + 1 in the Beta. (D + 1 for D stays green.)
     """
-    n, draws, shape, rate = 4, 12_000, 0.5, 1.0
+    n, draws, shape, rate = 4, 5_000, 0.5, 1.0
     log_c = np.linspace(-30.0, 5.0, 400_001)
     c = np.exp(log_c)
     log_p = (shape + k) * log_c - rate * c - sum(np.log(c + i) for i in range(n))

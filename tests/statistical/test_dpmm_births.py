@@ -23,7 +23,7 @@ def documents(x):
     return Documents(indptr, words.astype(np.int32), x[at, words].astype(np.int32))
 
 
-@counts(4_500, 9_000)
+@counts(3_000, 9_000)
 def test_births_and_deaths_lead_to_and_fro_alike(n, monkeypatch):
     """Four documents, all 15 partitions: one is left for another as often as the other way.
 

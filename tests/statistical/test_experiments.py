@@ -124,10 +124,10 @@ def test_draws_that_are_not_finite_are_as_far_as_can_be():
         ("sparse", "scir", 10, 0.05),
         ("sparse", "sgrld", 10, 0.005),
         ("sparse", "sgrld-released", 10, 0.001),
-        ("sparse", "sgrld-released", 100, 0.001),
-        ("dense", "scir", 100, 0.1),
+        pytest.param("sparse", "sgrld-released", 100, 0.001, marks=pytest.mark.nightly),
+        pytest.param("dense", "scir", 100, 0.1, marks=pytest.mark.nightly),
         ("dense", "sgrld", 100, 0.005),
-        ("dense", "sgrld-released", 100, 0.001),
+        pytest.param("dense", "sgrld-released", 100, 0.001, marks=pytest.mark.nightly),
     ],
 )
 def test_distances_are_those_of_an_independent_implementation(target, method, minibatch, step):

@@ -15,7 +15,7 @@ from pysgrld.types import Key
 pytestmark = pytest.mark.statistical
 
 V, ALPHA, ETA, LENGTHS = 4, 0.3, 0.7, [4, 4, 4]
-COPIES, ITERATIONS = 500, 600
+COPIES, ITERATIONS = 500, 300
 
 
 def forward(rng, n):

@@ -157,11 +157,11 @@ def test_a_metropolis_step_makes_every_system_exact(coordinates, riemannian):
         coordinates=coordinates,
         riemannian=riemannian,
         alpha=2.0,
-        chains=400,
+        chains=300,
         step_size=EASY[coordinates][riemannian],
-        samples=300,
+        samples=100,
         thin=5,
-        burn_in=300,
+        burn_in=150,
         start=[3, 2, 1],
         seed=1,
     )
@@ -191,11 +191,11 @@ def test_where_a_count_is_zero_the_usable_systems_are_exact(coordinates, riemann
         coordinates=coordinates,
         riemannian=riemannian,
         alpha=0.5,
-        chains=600,
+        chains=400,
         step_size=h,
-        samples=300,
+        samples=150,
         thin=5,
-        burn_in=1500,
+        burn_in=700,
         seed=2,
     )
     rare = draws.omega[..., 2]
@@ -245,10 +245,10 @@ def test_reduced_natural_steps_are_exact_whichever_category_is_the_reference(ord
         riemannian=False,
         alpha=alpha,
         step_size=0.1,
-        chains=500,
-        samples=300,
+        chains=400,
+        samples=100,
         thin=5,
-        burn_in=1500,
+        burn_in=500,
         seed=3,
     )
     exact = (alpha + n) / (alpha + n).sum()

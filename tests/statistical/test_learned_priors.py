@@ -173,7 +173,7 @@ def model(n):
     return np.array(found)
 
 
-@counts(200, 1000)
+@counts(100, 1000)
 @pytest.mark.parametrize("collapsed", [False, True], ids=["gibbs", "cgs"])
 def test_learned_priors_keep_the_joint_distribution(collapsed, n):
     found = np.array([moved(1000 + seed, collapsed) for seed in range(n)])
@@ -220,7 +220,7 @@ def test_eta_given_topics_keeps_the_joint_distribution(v, topics):
 
     Red with: log(eta) of the integral left out; the floor for a value; no Jacobian.
     """
-    n = 1500
+    n = 700
     rng = np.random.default_rng(5)
     _, eta = priors(rng, n)
     found = np.empty(n)
@@ -278,8 +278,8 @@ def test_known_priors_are_found_again(algo, eta_within, more):
         algo=algo,
         alpha="learn",
         eta="learn",
-        max_iter=600,
-        burn_in=200,
+        max_iter=300,
+        burn_in=100,
         holdout=0,
         n_jobs=1,
         **more,

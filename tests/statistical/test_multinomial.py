@@ -60,7 +60,7 @@ def test_samples_have_the_mean_and_the_variance_of_the_posterior(algo):
 
     Steps of 4 are all but independent draws.
     """
-    phi = kept_samples(algo, 4000)
+    phi = kept_samples(algo, 2000)
     for word, mean in enumerate(MEAN):
         assert abs(z_mean(phi[:, word], mean)) < Z
         exact = mean * (1.0 - mean) / (SHAPES.sum() + 1.0)
@@ -69,5 +69,5 @@ def test_samples_have_the_mean_and_the_variance_of_the_posterior(algo):
 
 def test_minibatches_leave_the_mean_where_it_is():
     """Small steps average the noise of minibatches out. Red with: the factor without D/B."""
-    phi = kept_samples("scir", 8000, minibatch=2, step=0.05)
+    phi = kept_samples("scir", 5000, minibatch=2, step=0.05)
     assert phi.mean(axis=0) == pytest.approx(MEAN, abs=0.02)

@@ -230,7 +230,7 @@ def functions(beta, theta, v):
     }
 
 
-@counts(400, 1000)
+@counts(200, 1000)
 def test_visits_and_trajectories_keep_the_joint_law(n):
     """Copies that start in it, through the classes of training.
 
@@ -265,7 +265,7 @@ def test_visits_and_trajectories_keep_the_joint_law(n):
         for name, value in functions(beta, theta, v).items():
             total[name] = total.get(name, 0) + value / rounds
     assert 0.5 < state.accepted[0] / state.accepted[1] < 0.95
-    expected = functions(*joint_draws(rng, 200_000, law))
+    expected = functions(*joint_draws(rng, 50_000, law))
     scores = {name: z_two(total[name], expected[name]) for name in total}
     assert max(map(abs, scores.values())) < Z, scores
 
@@ -313,7 +313,7 @@ def on_the_circle(beta):
             *("sggmc", 0.25, 6_500, {"friction": 0.3, "sweeps": 25, "kept_sweeps": 20}),
             marks=pytest.mark.nightly,
         ),
-        ("gsgnht", 0.25, 6_500, {"friction": 0.3, "sweeps": 25, "kept_sweeps": 20}),
+        ("gsgnht", 0.25, 3_000, {"friction": 0.3, "sweeps": 25, "kept_sweeps": 20}),
     ],
 )
 def test_every_sampler_has_the_posterior_of_topics(algo, step, iterations, given):

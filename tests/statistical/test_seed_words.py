@@ -70,7 +70,7 @@ def worst(found):
 )
 def test_blocked_gibbs_with_seeds_has_the_exact_posterior(form):
     """Red with: c doubled; c of the first topic given to both; seeds left out of the statistics."""
-    assert worst(moved(form, Conjugate, 1.0, 500, 50, unit=1, refresh=False)) < Z
+    assert worst(moved(form, Conjugate, 1.0, 250, 50, unit=1, refresh=False)) < Z
 
 
 @pytest.mark.nightly
@@ -82,7 +82,7 @@ def test_a_wrong_weight_of_seeds_would_be_seen():
 @pytest.mark.parametrize("unit", [1, UNIT])
 def test_scir_with_seeds_has_the_exact_posterior(unit):
     """Red with: c doubled; whole tokens taken for units of 2^-24, and the other way round."""
-    assert worst(moved("log", Cir, 0.5, 500, 100, unit=unit, refresh=True)) < Z
+    assert worst(moved("log", Cir, 0.5, 250, 50, unit=unit, refresh=True)) < Z
 
 
 NINE = Documents(
@@ -102,7 +102,7 @@ def chain_of_nine(algo, seed, weight):
     return find_model("lda").chain(options, stream, CorpusFacts(4, 9), RunOn(1))
 
 
-@counts(200, 800)
+@counts(100, 800)
 @pytest.mark.parametrize(
     # seeds of gibbs: test_blocked_gibbs_with_seeds_has_the_exact_posterior
     "algo",

@@ -107,7 +107,7 @@ def test_conjugate_draws_have_their_conditional_laws_and_are_independent():
     c0's shape; Q / c0 for its ln(1 + Q / c0); tables by gamma0 for gamma0 / K; 1 for c0 in r's
     rate; one stream for all three.
     """
-    n, k, e1, f1, e2, f2 = 4000, 2, 1.5, 2.0, 0.7, 3.0
+    n, k, e1, f1, e2, f2 = 2000, 2, 1.5, 2.0, 0.7, 3.0
     x, q, gamma0 = np.array([5, 12]), 4.0, 1.3
     block = Block("r", "positive", (1, k), gamma0, 8, 0.0, (1.0, e1, f1, e2, f2), settings=OWN)
     start = np.array([0.4, 2.1])
@@ -133,7 +133,7 @@ def test_conjugate_draws_have_their_conditional_laws_and_are_independent():
 
 def test_conjugate_draws_without_any_token_are_the_prior_s():
     """The rate of gamma0 and r is then the prior's too."""
-    n, k = 4000, 3
+    n, k = 1500, 3
     block = Block("r", "positive", (1, k), 2.0, 8, 0.0, (1.0, 3.0, 3.0, 2.0, 2.0), settings=OWN)
     found, gamma0 = statistics(np.zeros(k), 0.0), np.empty(n)
     for t in range(n):

@@ -23,7 +23,7 @@ A = COUNTS + ETA
 class Topics:
     """K topics, from unnormalised ``g`` (V,) or (V, K)."""
 
-    def __init__(self, g=PHI, *, topics=100_000, algo="smld", eta=ETA):
+    def __init__(self, g=PHI, *, topics=40_000, algo="smld", eta=ETA):
         self.k, self.algo = topics, algo
         self.block = Block("phi", "simplex", (len(g), topics), eta, 0, 0.0)
         wide = core.zeros(len(g), padded_width(topics), "float32")
@@ -99,7 +99,7 @@ def test_words_without_counts_and_scaled_counts_move_by_the_same_formula():
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 0, 1, 2), (2, 3, 1, 0)])
 def test_small_steps_have_the_dirichlet_law_whichever_word_is_the_reference(order):
     """Words with 60, 25, 12 and 3 tokens: h A / 2 is .01. Red with: noise variance h, or 2.1 h."""
-    a, k, h, steps = np.array([60.5, 25.5, 12.5, 3.5])[list(order)], 20_000, 2e-4, 600
+    a, k, h, steps = np.array([60.5, 25.5, 12.5, 3.5])[list(order)], 8_000, 2e-4, 600
     topics = Topics(np.random.default_rng(1).dirichlet(a, k).T, topics=k, eta=0.5)
     total, seen = np.zeros((2, 4)), 0
     for t in range(steps):

@@ -39,7 +39,7 @@ def test_two_modes_on_a_circle_are_kept(options):
     Red with: noise of variance eps for 2 C eps, or not projected; the noise of the gradient not left out;
     everything accepted.
     """
-    start = sam_circle.TARGET.draw(4000, seed=1)
+    start = sam_circle.TARGET.draw(2000, seed=1)
     assert max(map(abs, scores(start))) < Z
     options = {"samples": 1, "thin": 1, "burn_in": 300, "seed": 5} | options
     draws = sphere.sample(sam_circle.TARGET, start, **options)
@@ -61,9 +61,9 @@ def test_a_thermostat_finds_the_temperature_and_the_friction_that_noise_needs():
         step_size=0.02,
         friction=2.5,
         gradient_noise=250.0,
-        samples=60,
+        samples=40,
         thin=10,
-        burn_in=1500,
+        burn_in=700,
     )
     assert draws.temperature.mean() == pytest.approx(1.0, abs=0.02)
     assert draws.friction.mean() == pytest.approx(2.5 + 0.02 * 250.0 / 2, rel=0.1)

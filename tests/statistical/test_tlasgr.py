@@ -24,7 +24,7 @@ SUM = A.sum()
 class Topics:
     """K topics that all start at ``phi``, with counts of their own or the same ones."""
 
-    def __init__(self, phi=PHI, *, topics=50_000, algo="tlasgr", eta=ETA, clip=False):
+    def __init__(self, phi=PHI, *, topics=25_000, algo="tlasgr", eta=ETA, clip=False):
         self.k = topics
         settings = ScaledSettings("clip" if clip else "reflect")
         self.block = Block("phi", "simplex", (len(phi), topics), eta, 0, 0.0, settings=settings)
@@ -47,7 +47,7 @@ class Topics:
 
 
 def drawn(h, steps=4, *, clip=False):
-    """Topics after one step from PHI, M = 8, (4, 200,000)."""
+    """Topics after one step from PHI, M = 8, (4, 100,000)."""
     columns = []
     for t in range(steps):
         topics = Topics(clip=clip)
@@ -95,7 +95,7 @@ def test_the_oracle_s_clipped_step_is_the_reflected_one_without_what_left_the_si
 
 def like_the_oracle(x, start, a, pace, edge=np.abs):
     """Every word's law, and that of products of two, after one step that may leave the simplex."""
-    z = np.random.default_rng(2).standard_normal((len(a), 200_000))
+    z = np.random.default_rng(2).standard_normal((len(a), 100_000))
     expected = np.maximum(deep.tlasgr(start[:, None], a[:, None], pace, z, edge), core.PHI_FLOOR)
     for i in range(len(a)):
         assert ks_two(x[i], expected[i]) < KS
@@ -199,7 +199,7 @@ def test_running_m_is_the_first_estimate_then_a_weighted_mean_of_each_topic():
 
 def test_m_is_updated_before_it_is_used():
     """Second minibatch of twelve tokens after a first of four: the step is by the new M."""
-    topics = Topics(topics=200_000)
+    topics = Topics(topics=100_000)
     topics.step(np.array([1, 1, 1, 1]), 1e-12)
     topics.step(3 * np.array([1, 1, 1, 1]), 0.05, 1)
     w = 0.5 * (22 / 21) ** -0.7
@@ -211,14 +211,14 @@ def test_a_topic_without_tokens_goes_by_its_prior():
     """M is at least V eta: no division by nothing. Red with: eta left out where no counts are;
     no floor.
     """
-    topics = Topics(topics=200_000)
+    topics = Topics(topics=100_000)
     topics.step(0, 0.05, rows=[])
     like_the_oracle(topics.phi, PHI, np.full(4, ETA), 0.05 / (4 * ETA))
 
 
 def test_no_step_goes_further_than_1_9_times_to_the_conditional_mean():
     """A hundred tokens after one: eps A / M is 2.1. Red with: no limit; A with a single eta."""
-    topics = Topics(topics=200_000)
+    topics = Topics(topics=100_000)
     topics.step(np.array([1, 0, 0, 0]), 1e-12)
     counts = np.array([70, 20, 5, 5])
     topics.step(counts, 1.0, 1)
@@ -232,7 +232,7 @@ def test_tlfsgr_moves_all_topics_by_one_scale():
 
     Red with: a topic's own tokens.
     """
-    topics = Topics(topics=200_000, algo="tlfsgr")
+    topics = Topics(topics=100_000, algo="tlfsgr")
     topics.step(np.array([1, 1, 1, 1]), 1e-12, level=20.0)
     topics.step(COUNTS, 0.1, 1, level=50.0)
     w = 0.5 * (22 / 21) ** -0.7
@@ -243,7 +243,7 @@ def test_tlfsgr_moves_all_topics_by_one_scale():
 @pytest.mark.parametrize("lag", [1, 15, 16, 17, 31, 32, 112, 113, 64 * 112])
 def test_noise_of_neighbouring_cells_is_uncorrelated_and_so_are_its_squares(lag):
     """Topics share a vector or a radius; 112 apart are words, 64 of them a block."""
-    v, k, pace = 4000, 112, 1e-6
+    v, k, pace = 1500, 112, 1e-6
     topics = Topics(np.full(v, 1 / v), topics=k, eta=1.0)
     topics.state.m[:], topics.state.updates[:] = v, 1  # h / max(m, v eta) is the pace
     topics.step(0, pace * v, rows=[])

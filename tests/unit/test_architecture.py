@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from functools import cache
 from pathlib import Path
 
 import pytest
+from parsed import nodes, tree
 
 import pysgrld
 from pysgrld.models.table import MODELS
@@ -92,15 +92,10 @@ def part_of(module: str) -> str:
     return module.split(".")[1] if "." in module else "__init__"
 
 
-@cache
-def tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
-
-
 def imports(path: Path) -> set[str]:
     """Dotted names that a file imports; ``from pysgrld import x`` is pysgrld.x."""
     found = set()
-    for node in ast.walk(tree(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
@@ -203,7 +198,7 @@ def test_nobody_else_decides_by_the_name_of_a_model_or_of_a_sampler(folder):
         where = path.relative_to(PACKAGE).as_posix()
         if where.startswith(NAMED):
             continue
-        for node in ast.walk(tree(path)):
+        for node in nodes(path):
             if isinstance(node, ast.Compare | ast.MatchValue):
                 said = {c.value for c in ast.walk(node) if isinstance(c, ast.Constant)}
                 assert not said & names, f"{where}:{node.lineno} compares {said & names}"
@@ -218,7 +213,7 @@ def test_nobody_asks_what_class_a_model_is_of():
         if isinstance(node, ast.ClassDef)
     }
     for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(tree(path)):
+        for node in nodes(path):
             if isinstance(node, ast.Call) and ast.unparse(node.func) in (
                 "isinstance",
                 "issubclass",
@@ -239,7 +234,7 @@ def test_results_are_not_made_of_what_processors_round_differently():
         where = path.relative_to(PACKAGE).as_posix()
         if where.startswith(SHOWN):
             continue
-        for node in ast.walk(tree(path)):
+        for node in nodes(path):
             if isinstance(node, ast.BinOp | ast.AugAssign):
                 assert not isinstance(node.op, ast.MatMult), f"{where}:{node.lineno}: a product"
             elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "np":
@@ -292,7 +287,7 @@ def test_options_that_the_user_chose_stay_a_mapping_in_options_and_models_alone(
         f"{path.relative_to(PACKAGE)}:{node.lineno}"
         for folder in ("train", "search", "reading", "report", "run", "chain", "effects")
         for path in sorted((PACKAGE / folder).rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in nodes(path)
         if (isinstance(node, ast.Name) and node.id == "given")
         or (isinstance(node, ast.Attribute) and node.attr == "given")
         or (isinstance(node, ast.arg) and node.arg == "given")

@@ -282,7 +282,7 @@ def test_parquet_keeps_plain_columns(read, tmp_path):
     assert read(tmp_path / "x.parquet")[0] == {"party": ["a", "b"]}
 
 
-@pytest.mark.parametrize("form", ["csv", "parquet"])
+@pytest.mark.parametrize("form", ["csv", pytest.param("parquet", marks=pytest.mark.nightly)])
 def test_thousands_of_columns_take_seconds(read, tmp_path, form):
     """Red with: a search among all names for each name."""
     names, path = ["text", *(f"c{i}" for i in range(12_000))], tmp_path / f"x.{form}"

@@ -12,6 +12,7 @@ from pkgutil import resolve_name
 import pytest
 from numpydoc.docscrape import NumpyDocString
 from numpydoc.validate import validate
+from parsed import nodes, tree
 
 import pysgrld
 import pysgrld.samplers.targets.simplex
@@ -68,11 +69,6 @@ def face() -> list[Path]:
     return sorted(files | {Path(inspect.getfile(resolve_name(name))) for name in KINDS})
 
 
-@cache
-def tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text("utf-8"))
-
-
 def name_of(path: Path) -> str:
     return path.relative_to(PACKAGE).as_posix()
 
@@ -105,7 +101,7 @@ def test_public_functions_with_parameters_have_a_section_of_them(path):
     Red with: `in_units`, whose parameters nobody could look up.
     """
     without = []
-    for node in ast.walk(tree(path)):
+    for node in nodes(path):
         if not isinstance(node, ast.FunctionDef) or node.name.startswith("_"):
             continue
         parameters = {a.arg for a in [*node.args.args, *node.args.kwonlyargs]} - {"self", "cls"}
@@ -142,7 +138,7 @@ def test_functions_that_another_folder_imports_have_a_section_of_parameters():
     for path in sources():
         module = module_of(path)
         package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-        for node in ast.walk(tree(path)):
+        for node in nodes(path):
             if not isinstance(node, ast.ImportFrom):
                 continue
             above = package.split(".")[: 1 - node.level or None] if node.level else []
@@ -168,9 +164,7 @@ def test_most_public_functions_have_a_section_of_parameters():
 def test_a_docstring_begins_with_a_sentence_of_its_own(path):
     """Red with: "The same; returns the perplexity of this one draw of topics"."""
     kinds = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-    docs = [
-        ast.get_docstring(node) or "" for node in ast.walk(tree(path)) if isinstance(node, kinds)
-    ]
+    docs = [ast.get_docstring(node) or "" for node in nodes(path) if isinstance(node, kinds)]
     assert not [doc for doc in docs if doc.startswith(FORBIDDEN)]
 
 
@@ -182,7 +176,7 @@ def test_a_class_has_a_name_of_its_own():
     names = Counter(
         node.name
         for path in sources()
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     )
     assert not [name for name, times in names.items() if times > 1]

@@ -26,7 +26,7 @@ FRAME = pd.DataFrame(COUNTS, columns=WORDS, index=[f"d{i}" for i in range(60)])
 @pytest.fixture(scope="module")
 def fitted():
     return LDA(
-        3, algo="gibbs", burn_in=20, max_iter=300, holdout=0, keep_samples=50, random_state=3
+        3, algo="gibbs", burn_in=20, max_iter=120, holdout=0, keep_samples=50, random_state=3
     ).fit(FRAME)
 
 

@@ -23,7 +23,7 @@ def counts():
 
 @pytest.fixture(scope="module")
 def fitted(counts):
-    return DeepLDA((4, 2), max_iter=400, random_state=1).fit(counts)
+    return DeepLDA((4, 2), max_iter=200, random_state=1).fit(counts)
 
 
 def test_the_second_layer_finds_which_topics_go_together(fitted):
@@ -67,7 +67,7 @@ def test_perplexity_is_near_the_truth(fitted, counts):
     ["scir", *(pytest.param(a, marks=pytest.mark.nightly) for a in ("tlasgr", "sgrld")), "gibbs"],
 )
 def test_every_sampler_finds_the_pairs(algo, counts):
-    model = DeepLDA((4, 2), algo=algo, max_iter=400, random_state=1).fit(counts)
+    model = DeepLDA((4, 2), algo=algo, max_iter=250, random_state=1).fit(counts)
     group = model.weights_[0].reshape(4, 4, 6).sum(axis=2).argmax(axis=1)
     together = model.weights_[1] @ np.eye(2)[group // 2]
     assert (together.max(axis=1) > 0.8).all()
@@ -113,10 +113,10 @@ def test_real_data_have_no_scale(counts):
     """A change of unit is taken up by the rate of each document: the same topics, bit for bit."""
     rng = np.random.default_rng(1)
     x = np.where(counts > 0, rng.gamma(np.maximum(counts, 1), 0.01), 0.0)
-    model = DeepLDA((4, 2), link="real", max_iter=200, random_state=1, holdout=0).fit(x)
+    model = DeepLDA((4, 2), link="real", max_iter=100, random_state=1, holdout=0).fit(x)
     mass = model.components_.reshape(4, 4, 6).sum(axis=2)
     assert sorted(mass.argmax(axis=1)) == [0, 1, 2, 3]
-    again = DeepLDA((4, 2), link="real", max_iter=200, random_state=1, holdout=0).fit(x * 1024.0)
+    again = DeepLDA((4, 2), link="real", max_iter=100, random_state=1, holdout=0).fit(x * 1024.0)
     assert again.components_.tobytes() == model.components_.tobytes()
     assert model.transform(x, 2).shape == (400, 2)
 

@@ -130,7 +130,7 @@ def test_equal_documents_have_equal_proportions_and_others_have_not():
 def test_models_are_chosen_in_processes_of_their_own():
     """Red with: estimators that cannot be pickled, or have no score."""
     search = GridSearchCV(
-        LDA(max_iter=100, burn_in=20, holdout=0, random_state=3, n_jobs=1),
+        LDA(max_iter=40, burn_in=10, holdout=0, random_state=3, n_jobs=1),
         {"n_components": [1, 3]},
         cv=2,
         n_jobs=2,

@@ -1,6 +1,7 @@
 """R-hat and effective sample sizes against ArviZ, whose definitions they are."""
 
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
@@ -8,11 +9,16 @@ from scipy.stats import norm, rankdata
 
 from pysgrld.evaluate.convergence import BLOCK, bulk_sizes, convergence
 
-with warnings.catch_warnings():  # of a newer release to come
-    warnings.simplefilter("ignore")
-    import arviz
-
 CLOSE = 1e-10
+
+
+@cache
+def arviz():
+    """The module ArviZ, which takes a second to import: not in every process of the tests."""
+    with warnings.catch_warnings():  # of a newer release to come
+        warnings.simplefilter("ignore")
+        import arviz
+    return arviz
 
 
 def chains(kind, c, n):
@@ -52,7 +58,7 @@ KINDS = (
 def of_arviz(x):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return arviz.rhat(x), arviz.ess(x, method="bulk"), arviz.ess(x, method="tail")
+        return arviz().rhat(x), arviz().ess(x, method="bulk"), arviz().ess(x, method="tail")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -79,7 +85,7 @@ def test_one_chain_is_its_two_halves(kind):
         warnings.simplefilter("ignore")
         halves = np.stack([x[0, :30], x[0, 30:]])
         middle = np.abs(halves - np.median(halves))
-        rhat = max(arviz.rhat(normal_scores(y), method="identity") for y in (halves, middle))
+        rhat = max(arviz().rhat(normal_scores(y), method="identity") for y in (halves, middle))
     np.testing.assert_allclose(found.rhat[0], rhat, rtol=CLOSE)
     np.testing.assert_allclose(found.bulk[0], of_arviz(x)[1], rtol=CLOSE)
     np.testing.assert_allclose(found.tail[0], of_arviz(x)[2], rtol=CLOSE)

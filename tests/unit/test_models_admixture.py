@@ -67,7 +67,7 @@ def test_intervals_of_proportions_cover_those_that_documents_were_drawn_from(kno
 @pytest.mark.parametrize("alpha", [0.2, 1.0])
 def test_twenty_draws_of_long_documents_cover_where_topics_overlap(alpha):
     """Red with: two sweeps from one draw to the next (0.76 and 0.82)."""
-    rng, n = np.random.default_rng(1), 150
+    rng, n = np.random.default_rng(1), 80
     topics, theta = rng.dirichlet(np.full(V, 1.0), K), rng.dirichlet(np.full(K, alpha), n)
     some = documents(np.array([rng.multinomial(1000, p @ topics) for p in theta]))
     readers = lda_readers(K, alpha)
@@ -78,7 +78,7 @@ def test_twenty_draws_of_long_documents_cover_where_topics_overlap(alpha):
 @pytest.mark.parametrize("at", [0, 1])
 def test_intervals_of_deep_proportions_cover_those_that_documents_were_drawn_from(at):
     """Red with: proportions of another layer."""
-    rng, n, above = np.random.default_rng(3), 300, 4
+    rng, n, above = np.random.default_rng(3), 120, 4
     topics, higher = rng.dirichlet(np.full(V, 0.1), K), rng.dirichlet(np.full(K, 0.3), above)
     r = np.array([1.0, 0.7, 0.5, 0.5])
     c, p = rng.gamma(10.0, 0.1, (n, 1)), rng.beta(20.0, 1.0, (n, 1))

@@ -100,12 +100,12 @@ def test_derivatives_are_those_of_the_objective():
 
 @pytest.mark.parametrize(("kappa", "alpha"), [(40.0, 1.0), (3000.0, 0.3), (0.0, 2.0)])
 def test_the_fit_is_the_best_of_all_laws_of_two_topics(kappa, alpha):
-    """Against a grid of 400 x 400. Red with: a step whose parts are cut one by one."""
+    """Against a grid of 250 x 250. Red with: a step whose parts are cut one by one."""
     _, gram, along = given(2, 4)
     law = Law(kappa, alpha, 0.8)
     at = np.ones((4, 2))
     fit(at, gram, along.T, law, 100)
-    axis = np.exp(np.linspace(np.log(1e-3), np.log(1e4), 400))
+    axis = np.exp(np.linspace(np.log(1e-3), np.log(1e4), 250))
     grid = np.array(np.meshgrid(axis, axis)).reshape(2, -1)
     for d in range(4):
         own = np.repeat(along[:, d : d + 1], grid.shape[1], axis=1)

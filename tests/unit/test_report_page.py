@@ -19,19 +19,20 @@ from pysgrld.reading.results import Results
 from pysgrld.reading.topics import topics_of
 from pysgrld.report.making import report
 from pysgrld.report.reported_run import PageRequest, ReportedRun
-from pysgrld.report.sections import documents
+from pysgrld.report.sections import documents, groups
 
 SAMPLES = ("--set", "burn-in=5", "--set", "sample-every=1")
+ONE_START = ("--set", "starts=1")
 KINDS = {
-    "lda": ("-k", "4", "--keep-text", "none", *SAMPLES),
-    "texts": ("-k", "4", "--keep-text", "all", *SAMPLES),
+    "lda": ("-k", "4", "--keep-text", "none", *ONE_START, *SAMPLES),
+    "texts": ("-k", "4", "--keep-text", "all", *ONE_START, *SAMPLES),
     "chains": ("-k", "4", "--chains", "2", "--threads", "2", *SAMPLES),
     "deep": ("--layers", "4,3", "--algo", "tlasgr", "--set", "warm-up=0", *SAMPLES),
     "mixture": ("--model", "dpmm", "--algo", "gibbs", *SAMPLES),
     "directions": ("--model", "sam", "-k", "4", *SAMPLES),
     "approximation": ("--algo", "ovb", "-k", "4"),
     "early": ("-k", "4", "--iterations", "3"),
-    "all-trained": ("-k", "4", "--holdout", "0", *SAMPLES),
+    "all-trained": ("-k", "4", "--holdout", "0", *ONE_START, *SAMPLES),
 }
 
 
@@ -59,6 +60,25 @@ def runs(tmp_path_factory):
     return give
 
 
+@pytest.fixture(autouse=True)
+def few_bins(monkeypatch):
+    """The corpus is divided into few parts, each of which takes time."""
+    monkeypatch.setattr(groups, "MOST", 6)
+
+
+@pytest.fixture(scope="module")
+def pages(runs):
+    """Gives the page of a run of a kind without options, made once by one thread."""
+    made = {}
+
+    def give(kind):
+        if kind not in made:
+            made[kind] = report(runs(kind), threads=1)
+        return made[kind]
+
+    return give
+
+
 def blocks_of(page):
     """The blocks of a page by name, as they stand in it: their parts, and a zlib stream."""
     text = page.html.decode()
@@ -69,7 +89,11 @@ def blocks_of(page):
 
 def main_and_blocks(path, **asked):
     """The main JSON and the blocks' parts, read back as a page does."""
-    page = report(path, threads=1, **asked)
+    return unpacked(report(path, threads=1, **asked))
+
+
+def unpacked(page):
+    """The main JSON of a page and its blocks' parts."""
     types = {"u8": "u1", "i8": "i1", "u16": "<u2", "u32": "<u4"}
     blocks = {}
     for name, (listed, packed) in blocks_of(page).items():
@@ -101,9 +125,9 @@ REGIONS = ("curve", "map", "layers", "components", "chains", "docs", "along")
         ("all-trained", {"map", "chains"}),
     ],
 )
-def test_runs_of_every_kind_have_their_regions(runs, kind, regions):
+def test_runs_of_every_kind_have_their_regions(pages, kind, regions):
     """Red with: a region that stops the page of a run that lacks it."""
-    found, blocks = main_and_blocks(runs(kind))
+    found, blocks = unpacked(pages(kind))
     there = {name for name in REGIONS if found[name] is not None}
     by_data = {"map", "along"}  # whether they are there depends on the documents
     assert there - by_data == (regions | {"docs"}) - by_data
@@ -140,10 +164,10 @@ def terms_of(blocks, k):
     return blocks["terms"]["word"][ends[k] - blocks["terms"]["n"][k] : ends[k]]
 
 
-def test_figures_are_those_of_sgmc_topics(runs):
+def test_figures_are_those_of_sgmc_topics(runs, pages):
     """Red with: topics renumbered by weight; probabilities of another draw."""
     path = runs("lda")
-    found, blocks = main_and_blocks(path)
+    found, blocks = unpacked(pages("lda"))
     expected = {t.id: t for t in topics_of(Results(path, 1), 9, intervals=True)}
     words = blocks["words"]["text"].split("\n")
     ends = np.cumsum(blocks["terms"]["n"])
@@ -167,13 +191,12 @@ def test_figures_are_those_of_sgmc_topics(runs):
     assert sum(t["weight"][0] for t in found["topics"]) == pytest.approx(1, abs=1e-4)
 
 
-def test_the_same_run_and_options_give_the_same_bytes(runs):
+def test_the_same_run_and_options_give_the_same_bytes(runs, pages):
     """Red with: the time of day on the page; sets in the order of their hashes."""
-    one, two = (report(runs("lda"), threads=n) for n in (1, 2))
-    assert one.html == two.html
+    assert report(runs("lda"), threads=2).html == pages("lda").html
 
 
-def test_what_is_asked_for_is_on_the_page(runs, tmp_path):
+def test_what_is_asked_for_is_on_the_page(runs, pages, tmp_path):
     (tmp_path / "names.json").write_text('{"2": "</script>"}')
     found, blocks = main_and_blocks(
         runs("lda"),
@@ -184,7 +207,7 @@ def test_what_is_asked_for_is_on_the_page(runs, tmp_path):
         text=False,
         lookup=10,
     )
-    corpus = report(runs("lda"), threads=1).main
+    corpus = pages("lda").main
     trained = sum(not held for held in corpus["docs"]["held"])
     assert (corpus["words_of"], found["words_of"]) == (trained, trained)
     assert found["title"] == "A <b>title"
@@ -209,18 +232,18 @@ def test_a_noun_has_the_article_that_it_needs(runs, noun, with_article):
     assert f"length of {with_article}" in [fact["label"] for fact in found["facts"]]
 
 
-def test_documents_are_shown_as_long_as_they_have_room(runs, monkeypatch):
+def test_documents_are_shown_as_long_as_they_have_room(runs, pages, monkeypatch):
     """Red with: bytes before base64; sizes of each document packed alone."""
-    full = report(runs("texts"), threads=1)
+    full = pages("texts")
     monkeypatch.setattr(documents, "ROOM", 4000)
     page = report(runs("texts"), threads=1)
     assert 4 < len(page.main["docs"]["row"]) < len(full.main["docs"]["row"])
     assert 2600 < len(base64.b64encode(page._sections[6].blocks()["docs"].packed())) < 4050
 
 
-def test_blocks_have_the_documents_that_are_expected_to_fit(runs, monkeypatch):
+def test_blocks_have_the_documents_that_are_expected_to_fit(runs, pages, monkeypatch):
     """Red with: blocks of one size, for each of which the same texts are decompressed again."""
-    full, numbers = report(runs("texts"), threads=1), []
+    full, numbers = pages("texts"), []
     written = documents.ShownDocuments._written
 
     def count(section, places):
@@ -239,12 +262,12 @@ def test_blocks_have_the_documents_that_are_expected_to_fit(runs, monkeypatch):
     assert len(numbers) > 1
 
 
-def test_layers_of_a_deep_model(runs):
+def test_layers_of_a_deep_model(runs, pages):
     found, blocks = main_and_blocks(runs("deep"), layer=2)
     assert found["layer"] == {"at": 2, "of": 2}
     assert found["size"] == len(blocks["terms"]["n"]) == 3
     assert {node["layer"] for node in found["layers"]} == {2}
-    assert found["key"] != main_and_blocks(runs("deep"))[0]["key"]
+    assert found["key"] != pages("deep").main["key"]
     with pytest.raises(UsageError, match="has 2 layers"):
         report(runs("deep"), layer=3, threads=1)
 
@@ -282,11 +305,11 @@ def test_what_is_gone_is_left_out_and_said(runs, tmp_path):
         report(tmp_path / "nothing", threads=1)
 
 
-def test_draws_of_one_chain_and_of_all_are_told_apart(runs):
+def test_draws_of_one_chain_and_of_all_are_told_apart(runs, pages):
     """Red with: draws of the first chain alone."""
     run = ReportedRun(runs("chains"), PageRequest(), 1)
     run.read()
-    page, terms = report(runs("chains"), threads=1), run.terms
+    page, terms = pages("chains"), run.terms
     found = page.main
     assert found["sentence"].startswith(f"{len(found['topics'])} topics of ")
     assert (found["interval"]["draws"], found["interval"]["pooled"]) == (terms.draws, terms.pooled)
@@ -330,19 +353,19 @@ def test_a_chain_without_a_checkpoint_is_left_out(runs, tmp_path):
     assert found["missing"] == ["chain-2: has no readable checkpoint and is ignored"]
 
 
-def test_facts_are_the_page_as_plain_values(runs):
-    page = report(runs("lda"), threads=1)
+def test_facts_are_the_page_as_plain_values(runs, pages):
+    page = pages("lda")
     facts = json.loads(json.dumps(page.facts, allow_nan=False))
     assert facts["format"] == "sgmc-report"
     word = facts["topics"][0]["words"][0]
     assert set(word) == {"word", "mean", "low", "high", "open", "ten", "share"}
     assert facts["docs"]["records"][0]["theta"][0][1] > 0
     assert page.summary == "4 topics, words of 80 documents"
-    assert report(runs("chains"), threads=1).folder == runs("chains")
+    assert pages("chains").folder == runs("chains")
 
 
-def test_texts_that_were_kept_are_on_the_page(runs):
-    found, blocks = main_and_blocks(runs("texts"))
+def test_texts_that_were_kept_are_on_the_page(runs, pages):
+    found, blocks = unpacked(pages("texts"))
     assert found["texts"] == "kept"
     lines = (runs("texts").parent / "corpus.txt").read_text().splitlines()
     documents = json.loads(blocks["docs"]["json"])

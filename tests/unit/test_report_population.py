@@ -75,7 +75,7 @@ def test_intervals_hold_the_mean_of_the_population(n, spread, least, most):
     """Nine in ten, of few documents too. Red with: no stretch (0.78 of six documents)."""
     rng = np.random.default_rng(2)
     truth, held, apart = np.array([0.2, 0.3, 0.5]), [], []
-    for _ in range(120):
+    for _ in range(80):
         found = seen(rng.dirichlet(spread * truth * 3, 2 * n), in_halves(2 * n)).documents
         inside = (found.low <= truth[:, None]) & (truth[:, None] <= found.high)
         held.append(inside[:, :2])

@@ -221,7 +221,7 @@ def random_kills(folder: Path, count: int) -> list[str]:
 
 
 def test_kills_at_random_times_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
-    assert json.loads(script("random", str(tmp_path), "50")) == ["50"]
+    assert json.loads(script("random", str(tmp_path), "25")) == ["25"]
 
 
 @pytest.mark.nightly
@@ -237,8 +237,8 @@ def test_listing_while_checkpoints_are_written_never_sees_a_part_of_one(tmp_path
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        seen = [list_checkpoints(path) for _ in range(500)]
-        found = [RunDirectory.open(path).load_checkpoint(required=True) for _ in range(20)]
+        seen = [list_checkpoints(path) for _ in range(150)]
+        found = [RunDirectory.open(path).load_checkpoint(required=True) for _ in range(10)]
         process.kill()
         process.stdout.read()
     assert [r.problem for reports in seen for r in reports if r.problem is not None] == []

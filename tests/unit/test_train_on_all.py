@@ -29,7 +29,8 @@ def made():
 def train(folder, name, *typed, code=0):
     (folder / "corpus.txt").write_text("\n".join(made()))
     line = ["train", str(folder / "corpus.txt"), "-k", "4", "--holdout", "0", "--min-df", "1"]
-    line += ["--max-df", "1.0", "--exact-sweeps", "0", "--out", str(folder / name), *typed]
+    line += ["--max-df", "1.0", "--exact-sweeps", "0", "--set", "starts=1"]
+    line += ["--out", str(folder / name), *typed]
     done = CliRunner().invoke(main, line)
     assert done.exit_code == code, done.output
     return done.stderr
@@ -86,7 +87,8 @@ def test_estimators_train_on_all_documents():
     """Red with: UsageError that asks for max_iter; perplexity_ of documents that were trained on."""
     texts = made()
     models = [
-        LDA(4, holdout=0, exact_sweeps=0, n_jobs=n, random_state=1).fit(texts) for n in (1, 2)
+        LDA(4, starts=1, holdout=0, exact_sweeps=0, n_jobs=n, random_state=1).fit(texts)
+        for n in (1, 2)
     ]
     assert models[0].n_iter_ == models[1].n_iter_ > 50
     assert models[0].n_samples_ >= 50

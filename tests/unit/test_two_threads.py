@@ -28,9 +28,9 @@ def counts(documents, words, seed):
 def topics(algo, i):
     """What a fit learns; the i-th is wider than the one before, so that scratch memory grows."""
     kind, size = (DeepLDA, [20 + 17 * i]) if algo in ("tlasgr", "tlfsgr") else (LDA, 20 + 17 * i)
-    more = {"minibatch": 10, "sweeps": 2, "max_iter": 60}
+    more = {"minibatch": 10, "sweeps": 2, "max_iter": 36}
     if SAMPLERS[algo].draws:
-        more |= {"burn_in": 20}
+        more |= {"burn_in": 0}
     if SAMPLERS[algo].whole_corpus:
         more = {"burn_in": 0, "max_iter": 40}
     if SAMPLERS[algo].geometry == "sphere":
@@ -45,8 +45,8 @@ def components(i):
     """What a fit of a mixture learns that is nearly all steps of the kernel."""
     model = DPMixture(
         algo="sgrld",
-        max_iter=40,
-        burn_in=12,
+        max_iter=20,
+        burn_in=6,
         start_components=40,
         minibatch=20,
         random_state=i,
@@ -104,7 +104,7 @@ def fit():
 threading.Thread(target=fit, daemon=True).start()
 begun.wait()
 """
-    for _ in range(3):
+    for _ in range(2):
         done = subprocess.run(
             [sys.executable, "-c", code],
             cwd=tmp_path,
