@@ -86,8 +86,8 @@ def answer(results: Results, layer_index: int, question: Question, *, as_json: b
         for column in similar.columns:
             echo(
                 fill(
-                    f"{like} was read as the number of a row; column {shown(column)} has {like} in "
-                    f"another document, for which give --like {shown(column)}={like}\n"
+                    f"{like} was read as the number of a row; to compare with the document that has "
+                    f"{like} in column {shown(column)}, give --like {shown(column)}={like}\n"
                 )
             )
         echo("similarity  document; common topics; text")
@@ -133,7 +133,7 @@ def answer(results: Results, layer_index: int, question: Question, *, as_json: b
                     wrapped = textwrap.wrap(shown(document.excerpt), columns)
                     lines += [INDENT + line for line in wrapped]
             if not topic.documents:
-                lines.append("         no document has a certain share of this topic")
+                lines.append("         no document surely has this topic")
     else:
         groups, rows = topics_in_groups(results, by, along, cluster, layer_index)
         record = head | {"groups": groups.record(), "topics": plain(rows)}

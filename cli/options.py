@@ -125,7 +125,7 @@ class Described(click.Command):
             value = ctx.params.get(param.name or "")
             if takes_path(param) and ("" in value if isinstance(value, tuple) else value == ""):
                 name = max(param.opts, key=len) if isinstance(param, click.Option) else param.name
-                raise click.UsageError(f"{name}: the path is empty", ctx)
+                raise click.UsageError(f"{name}: the path is empty; give a path", ctx)
 
     def _instead_of(self, name: str) -> str | None:
         """Return advice if an option exists only in another command or program, else None."""

@@ -94,7 +94,7 @@ class SettingValue(click.ParamType):  # type: ignore[type-arg]
             if name in values:
                 raise UsageError(f"--set {name} is given twice; give it once")
             if not value and row.names_file:
-                raise UsageError(f"--set {name}: the path is empty")
+                raise UsageError(f"--set {name}: the path is empty; give a path")
             try:
                 values[name] = row.parse(value)
             except UsageError as error:

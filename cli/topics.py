@@ -282,7 +282,7 @@ def command(
             )
             return
         if intervals and topics[0].words[0].low is None:
-            screen.note("there are no intervals, because the run has too few samples")
+            screen.note("there are no intervals, because the run has too few samples; train longer")
         rows = None if values["all"] else screen_rows()
         use = use_of_topics(results, [topic.weight for topic in topics], layer_index)
         line = use.remark
@@ -366,8 +366,8 @@ def _learned(learned: Mapping[str, Any]) -> str:
     parts = []
     if (alpha := learned.get("alpha")) is not None:
         parts.append(
-            f"alpha has the sum {alpha.sum():.3g}, with {alpha.min():.2g} to {alpha.max():.2g} "
-            "per topic"
+            f"alpha has the sum {alpha.sum():.3g} over topics ({alpha.min():.2g} to "
+            f"{alpha.max():.2g} for single topics)"
         )
     if (eta := learned.get("eta")) is not None:
         parts.append(f"eta is {eta[0]:.3g}")

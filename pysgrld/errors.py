@@ -94,7 +94,9 @@ class NoFieldError(CorpusError):
 
     def __init__(self, field: str, option: str) -> None:
         self.field, self.option = field, option
-        super().__init__(f"no document has a field {field[:40]!r} ({option})")
+        super().__init__(
+            f"no document has a field {field[:40]!r} ({option}); give a field that they have"
+        )
 
 
 class MissingInputError(SgmcError, FileNotFoundError):

@@ -183,7 +183,7 @@ class BlockChain(Chain):
         t, h, key = self.step, self.step_size, self.key
         batch = batch or self.next_batch()
         if batch is None:
-            raise EOFError(f"the corpus has no documents left for iteration {t}")
+            raise EOFError(f"iteration {t} has no documents, because the stream has ended")
         self._gathered = {}
         if self._keeps:
             self._whole = batch

@@ -505,8 +505,8 @@ class Ranks(Communicator):
         sizes = self._allgather(len(part))
         if rows is not None and len(rows) != sum(sizes):
             raise CheckpointError(
-                f"the checkpoint has rows for {len(rows):,} documents, but the corpus has "
-                f"{sum(sizes):,}"
+                f"the checkpoint has values of {len(rows):,} documents, but the corpus has "
+                f"{sum(sizes):,} documents"
             )
         self.exchange_requests()
         if rows is None:

@@ -282,7 +282,7 @@ class Posterior:
         if self.samples < 0 or (self.draws and len(history) not in (0, self.samples)):
             raise CheckpointError(
                 f"the checkpoint records {self.samples} samples, but has the scores of "
-                f"{len(history)}"
+                f"{len(history)} samples"
             )
         self._history = array("d", state[HISTORY].tolist())
         self.score = self._history[-1] if self._history else math.nan

@@ -81,6 +81,6 @@ def check_lengths(
     if len(lengths) and lengths[longest] > most:
         number = (longest if ids is None else int(ids[longest])) + 1
         raise CorpusError(
-            f"{subject} {number} has {lengths[longest]:,} tokens, but may have at most {most:,} "
-            f"if the counts of {kept_sweeps} sweeps are added up; split the document"
+            f"{subject} {number} has {lengths[longest]:,} tokens, but the maximum is {most:,}, "
+            f"because its counts in {kept_sweeps} sweeps are added; split the document"
         )

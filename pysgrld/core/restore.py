@@ -184,7 +184,7 @@ def check_positive(name: str, values: Floats | Doubles) -> None:
         The message names the array.
     """
     if not (np.isfinite(values) & (values > 0)).all():
-        raise CheckpointError(f"array {name!r} of the checkpoint has values that are not positive")
+        raise CheckpointError(f"array {name!r} of the checkpoint has a value that is not positive")
 
 
 def read_counters(meta: Mapping[str, Any], *names: str) -> list[Any]:

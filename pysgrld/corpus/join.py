@@ -175,7 +175,7 @@ def grown(
     known_words = set(words)
     new = [word for word in first.vocabulary if word not in known_words]
     if not first.tokens:
-        raise CorpusError("no document has a word; check the file", inputs[0])
+        raise CorpusError("no document has a word; check that this is the right file", inputs[0])
     matched = open_corpus(
         inputs,
         replace(options, vocab=None, min_df=None, max_df=None, max_vocab=None),

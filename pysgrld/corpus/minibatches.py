@@ -308,8 +308,8 @@ class OnePass:
         """
         if t != self._next:
             raise ValueError(
-                f"iteration {t} cannot be read now, because a stream is read in order; the next "
-                f"iteration is {self._next}"
+                f"the documents of iteration {t} cannot be read, because a stream is read in "
+                f"order; read iteration {self._next} next"
             )
         drawn = self._draw()
         if not drawn:

@@ -341,7 +341,7 @@ class CorpusBuilder:
         lexicon = self.lexicon
         words = lexicon.dictionary.words()
         if self.writer.tokens == 0 and not shard:
-            cause = "no document has a word; check the file"
+            cause = "no document has a word; check that this is the right file"
             if lexicon.match is not None:
                 cause = (
                     "no document has a word of the run's vocabulary; check that corpus "

@@ -148,7 +148,7 @@ def _pairs(
     if (lacking := pairs.lacking) >= EXACT_ENOUGH:
         log(
             f"the texts have more than {MOST_PAIRS:,} different pairs of words, so rare pairs "
-            f"were dropped; counts may be too small by up to {lacking:,}",
+            f"were dropped, and the counts of phrases may be too small by up to {lacking:,}",
             Severity.WARNING,
         )
     seen = words.words()

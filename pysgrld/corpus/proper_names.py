@@ -107,7 +107,7 @@ def find_names(
         share = with_capital.total() / all_uses.total()
         log(
             f"{100 * share:.0f} % of the words within sentences have a capital letter, so capital "
-            "letters do not mark names in these texts",
+            "letters do not mark names in these texts, and the list may contain other words",
             Severity.WARNING,
         )
     names = [

@@ -84,9 +84,9 @@ def slices_of(slicing: Slicing, values: Sequence[Any], ids: Callable[[int], str]
         kind = "date" if dates else "number"
         value_text = "no value" if values[first] is None else repr(str(values[first])[:40])
         raise CorpusError(
-            f"the time slice of {plural(len(bad), 'document')} is unknown, because "
-            f"{slicing.field!r} has no {kind} (first: {ids(first)}, with {value_text}); add the "
-            "values, or skip such records with --on-bad-document skip"
+            f"the time slice of {plural(len(bad), 'document')} is unknown, because column "
+            f"{slicing.field!r} has no {kind} there (first: {ids(first)}, with {value_text}); add "
+            "the values, or skip such records with --on-bad-document skip"
         )
     begins = numbers_of(slicing.begins, dates=dates)
     places = np.searchsorted(begins, numbers, "right") - 1

@@ -381,7 +381,7 @@ class Corpus:
         if len(indices) == 0:
             return None
         if indices.min() < 0 or indices.max() >= self.words:
-            return "indices", "has a word id out of range"
+            return "indices", "has a word id out of range (not in the vocabulary)"
         if block.counts.min() < 1:
             return "counts", "has a count below 1"
         begins = np.zeros(len(indices) + 1, bool)
@@ -435,7 +435,7 @@ class Corpus:
                 raise damaged(self.path, f"{indptr.path.name} decreases")
             last = int(ends[-1])
         if first != 0 or last != self.nnz:
-            raise damaged(self.path, f"{indptr.path.name} does not cover all entries")
+            raise damaged(self.path, f"{indptr.path.name} does not cover all stored counts")
         tokens = 0
         for block in cut(self._vectors):
             wrong = self._wrong(block)

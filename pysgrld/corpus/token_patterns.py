@@ -149,7 +149,8 @@ class _Process:
             self._process.stdin.flush()
         except OSError as error:
             raise SgmcError(
-                f"the process that applies the token pattern ended unexpectedly: {error}"
+                f"the process that applies the token pattern ended unexpectedly ({error}); run "
+                "the command again"
             ) from None
 
     def _receive(self, size: int, until: float) -> bytes | None:
@@ -161,7 +162,10 @@ class _Process:
                 return None
             part = os.read(fd, min(size, 1 << 20))
             if not part:
-                raise SgmcError("the process that applies the token pattern ended unexpectedly")
+                raise SgmcError(
+                    "the process that applies the token pattern ended unexpectedly; run the "
+                    "command again"
+                )
             parts.append(part)
             size -= len(part)
         return b"".join(parts)

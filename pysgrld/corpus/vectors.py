@@ -101,16 +101,16 @@ class Vector:
         with open_regular(path, links=True) as (fd, whole), os.fdopen(os.dup(fd), "rb") as file:
             file.seek(start)
             if np.lib.format.read_magic(file) != (1, 0):
-                raise ValueError("not a vector file written by sgmc")
+                raise ValueError("the file is not a vector written by sgmc")
             try:
                 shape, _, file_dtype = np.lib.format.read_array_header_1_0(file)
             # To read a damaged header, NumPy would parse it as Python code.
             except (tokenize.TokenError, SyntaxError):
-                raise ValueError("the header is not a NumPy header") from None
+                raise ValueError("the header of the file is not a NumPy header") from None
             offset = file.tell()
         end = start + (whole if length is None else length)
         if file_dtype != dtype or len(shape) != 1 or offset + shape[0] * dtype.itemsize != end:
-            raise ValueError(f"not a vector of {dtype.name}, or incomplete")
+            raise ValueError(f"the file is not a vector of {dtype.name}, or is incomplete")
         return cls(path, dtype, offset, shape[0])
 
     def read(self, start: int, stop: int) -> Array:

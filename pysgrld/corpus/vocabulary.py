@@ -136,7 +136,9 @@ def _decoded(path: str | Path, kind: str, longest: int) -> Iterator[tuple[int, l
     """Decode a word list in blocks of lines; raise an error for invalid text."""
 
     def refuse(reason: str, message: str, path: str, line: int | None) -> None:
-        raise CorpusError(f"{message}: this is not a list of words", path, line)
+        raise CorpusError(
+            f"{message}: this is not a list of words; give one word per line", path, line
+        )
 
     number = 0
     with Lines(path, longest, max_input=_LARGEST) as source:

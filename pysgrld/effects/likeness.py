@@ -65,8 +65,8 @@ class SourceLikeness(NamedTuple):
         advice = f"give --cluster {self.column}"
         if not self.can_cluster:
             advice = (
-                f"--cluster {self.column} cannot correct this, because the compared documents "
-                f"have too few values of {self.column}"
+                f"--cluster {self.column} cannot widen these intervals, because the compared "
+                f"documents have too few values of {self.column}"
             )
         return (
             f"intervals for other documents are {factor}, because documents with the same "

@@ -212,7 +212,10 @@ class CountModel(TopicModel):
         ids = np.arange(len(documents))
         held_out = find_model(self.model).hold_out(documents, ids, observed, seed)
         if len(held_out.observed) == 0:
-            raise UsageError("X has no document with two tokens, so nothing can be held out")
+            raise UsageError(
+                "X has no document with two tokens, so no token can be held out; give longer "
+                "documents"
+            )
         scorer = self._fitted().scorer(held_out)
         return float(scorer.point(Key(seed, 0, 0), select_words(self._draw, scorer.words)))
 

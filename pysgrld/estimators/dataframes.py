@@ -103,7 +103,8 @@ class Framed(Estimator):
         )
         if len(words) != v:
             raise UsageError(
-                f"vocabulary has {plural(len(words), 'word')}, but the model has {v:,} words"
+                f"vocabulary has {plural(len(words), 'word')}, but the model has {v:,} words; "
+                "give all words of the model, in its order"
             )
         return words
 

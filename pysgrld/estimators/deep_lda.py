@@ -189,7 +189,7 @@ class DeepLDA(CountModel):
     @property
     def _no_score(self) -> str:
         """Reason why real values have no held-out score, or an empty text for counts."""
-        return "link='real' has no held-out score" if self.link == "real" else ""
+        return "a model with link='real' has no held-out score" if self.link == "real" else ""
 
     def _documents(self, X: Any, words: int | None = None) -> tuple[Documents, int]:
         if self.link == "real" and not isinstance(X, Documents):

@@ -75,7 +75,7 @@ def as_documents(
             dense = dense.astype(np.float32)
         shape = dense.shape
         if not np.isfinite(dense).all():
-            raise UsageError("X contains NaN or infinity")
+            raise UsageError("X contains NaN or infinity; replace these values, such as by 0")
         rows, indices = np.nonzero(dense)
         data = dense[rows, indices]
         indptr = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=shape[0]))))
@@ -86,7 +86,7 @@ def as_documents(
     if shape[1] > MOST_WORDS:
         raise UsageError(f"X has {shape[1]} features, but the maximum is {MOST_WORDS}")
     if data.dtype.kind not in "biuf":
-        raise UsageError(f"X has dtype {data.dtype}, but must be counts")
+        raise UsageError(f"X has dtype {data.dtype}, but must have counts, which are numbers")
     least = -(2**31) if signed else -1
     bad = np.flatnonzero(~((data > least) & (data < 2**31) & (data == np.floor(data))))
     if len(bad):
@@ -130,7 +130,7 @@ def in_units(x: Any, unit: float | None) -> tuple[Any, float]:
     if unit is None:
         unit = float(data.max(initial=0.0)) * RESOLUTION
         if unit == 0.0:
-            raise UsageError("X has no positive value, because every document is empty")
+            raise UsageError("X has no value above 0, because every document is empty; give others")
     data[...] = np.ceil(data / unit)
     return x, unit
 
@@ -249,7 +249,7 @@ def _reals(x: Any) -> tuple[Any, Doubles]:
         x = data = _numbers(x).astype(np.float64)
         _check_shape(x.shape)
     if not np.isfinite(data).all():
-        raise UsageError("X contains NaN or infinity")
+        raise UsageError("X contains NaN or infinity; replace these values, such as by 0")
     return x, data
 
 

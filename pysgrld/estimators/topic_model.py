@@ -196,10 +196,10 @@ class TopicModel(TopicTables, Transformer):
         if len(usable) == 0:
             if vocabulary is not None and tokens_in(X) is not None:
                 raise UsageError(
-                    "no document has a word of vocabulary; check the spelling of tokens, "
-                    "including capital letters"
+                    "no document has a word of the given vocabulary; check the spelling of "
+                    "tokens, including capital letters"
                 )
-            raise UsageError("X has no counts: every document is empty")
+            raise UsageError("X has no counts, because every document is empty; give others")
         # Hold documents out; if none are held out, watch some training documents. The score of
         # these documents decides when training has converged.
         if self._no_score and (self.holdout or self.max_iter is None):

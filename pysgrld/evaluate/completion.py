@@ -106,7 +106,8 @@ class Completion(Scorer):
         total = dot(self.held_out.held_out.counts, logs)
         if math.isnan(total):
             raise NumericalError(
-                "the probabilities of the held-out documents are not numbers (NaN)"
+                "the probabilities of the held-out documents are not numbers (NaN); use a smaller "
+                "step size"
             )
         return math.exp(-total / self.held_out.held_out.tokens)
 

@@ -104,7 +104,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         "effective sample size of Langevin samplers on a Dirichlet, and their bias",
         f"{_SGRLD}, Figure 1",
         "Riemannian Langevin in expanded-mean coordinates (EM-RLD) has the largest effective sample "
-        "size, at epsilon .1, above plain Langevin in natural coordinates (RN-LD, EN-LD).",
+        "size (at epsilon .1). That of plain Langevin in natural coordinates (RN-LD, EN-LD) is "
+        "smaller.",
         options=("seeds",),
     ),
     "sgrld-nips": Experiment(
@@ -134,8 +135,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         "scir_bias:run",
         "bias of SGRLD and SCIR on gamma targets, by step size",
         f"{_SCIR}, proposition 1.1 and corollary 3.2",
-        "The bias of SGRLD is O(h), and relatively large where a component is sparse; SCIR has none "
-        "for any step.",
+        "The bias of SGRLD is O(h), and relatively large where a component is sparse; SCIR has no "
+        "bias at any step size.",
     ),
     "scir-lda": Experiment(
         "lda_curves:scir_lda",
@@ -147,10 +148,10 @@ EXPERIMENTS: dict[str, Experiment] = {
     ),
     "scir-dpmm": Experiment(
         "scir_dpmm:run",
-        "Dirichlet-process mixture of web users: Gibbs, SCIR, SGRLD, released settings",
+        "Dirichlet-process mixture of web users: Gibbs, SCIR, SGRLD, authors' settings",
         f"{_SCIR}, Figure 3 (b)",
-        "SCIR converges to a lower score with less spread; SGRLD gets worse in the end, and proposes "
-        "many more clusters than are needed.",
+        "SCIR converges to a lower (better) score, and its scores vary less. SGRLD gets worse in the "
+        "end, and proposes many more clusters than are needed.",
         _PARTS,
         ("rows", "seeds"),
     ),
@@ -164,7 +165,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     ),
     "mld-noise": Experiment(
         "mld_noise:run",
-        "minibatch noise of primal and dual gradients, over the posterior of mld-tv",
+        "minibatch noise of primal and dual gradients (posterior: as in mld-tv)",
         f"{_SMLD}, lemma 2",
         "The dual stochastic gradient has no more noise than the primal one.",
     ),
@@ -178,10 +179,10 @@ EXPERIMENTS: dict[str, Experiment] = {
     ),
     "sam-circle": Experiment(
         "sam_circle:run",
-        "two modes on a circle, gradients with noise: SGGMC and the thermostat",
+        "density with two modes on a circle, noisy gradients: SGGMC and the thermostat",
         f"{_SGGMC}, section 5.1, Figure 3",
-        "If the variance of the noise is known to the sampler, its draws follow the true distribution, "
-        "without corruption.",
+        "If the sampler knows the variance of the noise, its draws follow the true distribution: the "
+        "noise does not distort them.",
     ),
     "sam-order": Experiment(
         "sam_order:run",
@@ -191,14 +192,14 @@ EXPERIMENTS: dict[str, Experiment] = {
     ),
     "sam-vmf-posterior": Experiment(
         "sam_vmf_posterior:run",
-        "two directions, a hundred observations: GMC, and SGGMC with minibatches of 10",
+        "posterior of two directions, 100 points: GMC, and SGGMC with minibatches of 10",
         f"{_SGGMC}, section 5.2, Figure 4",
         "With minibatches and the empirical Fisher information, draws follow the true "
         "posterior, including its modes and correlation.",
     ),
     "sam-20news": Experiment(
         "sam_curves:sam_20news",
-        "spherical admixture of newsgroups: six methods, released settings and ours",
+        "spherical admixture of newsgroups: six methods, authors' settings and sgmc's",
         f"{_SGGMC}, Figure 5 (a)",
         "From best to worst: gSGNHT, SGGMC, GMC, variational Bayes (which stops early). gSGNHT "
         "and SGGMC are better with minibatches than with the whole corpus.",
@@ -207,7 +208,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     ),
     "sam-wikipedia": Experiment(
         "sam_curves:sam_wikipedia",
-        "spherical admixture of Wikipedia: six methods, released settings and ours",
+        "spherical admixture of Wikipedia: six methods, authors' settings and sgmc's",
         f"{_SGGMC}, Figure 5 (b)",
         "The order is the same as for the newsgroups, with larger differences; GMC hardly moves.",
         _PARTS,

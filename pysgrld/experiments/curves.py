@@ -271,7 +271,7 @@ def train_rows(
     data = tasks[0].data
     listener.note(
         f"{len(data.train):,} documents to train on, {len(data.held_out.observed):,} to score; "
-        f"{len(tasks)} rows, {min(setting.threads, len(tasks))} at a time"
+        f"{len(tasks)} rows of the result table, {min(setting.threads, len(tasks))} at a time"
     )
     done: dict[int, Curve] = {}
     files: list[Path] = []

@@ -135,7 +135,9 @@ def read_images(path: Path) -> Images:
     except (OSError, EOFError, ValueError) as error:
         raise CorpusError(f"cannot be read: {error}; get the file again", file) from None
     if data[:4] != MAGIC or len(data) < 16:
-        raise CorpusError("is not an idx file of images (unsigned bytes, three axes)", file)
+        raise CorpusError(
+            "is not an idx file of images (unsigned bytes, three axes); get the file again", file
+        )
     n, height, width = (int(size) for size in np.frombuffer(data, ">u4", 3, 4))
     if len(data) != 16 + n * height * width:
         raise CorpusError(
@@ -272,9 +274,9 @@ def sentences(rows: list[tuple[Any, ...]], setting: ExperimentSetting) -> list[s
         fixed, adaptive = (numbers[layer, algo] for algo in ALGORITHMS)
         verdict = "as" if all(a < f for a, f in zip(adaptive, fixed, strict=True)) else "NOT as"
         text.append(
-            f"layer {layer}, TLASGR compared with TLFSGR: spread {adaptive[0]:.2f} and "
-            f"{fixed[0]:.2f}, cosine {adaptive[1]:.2f} and {fixed[1]:.2f}, {verdict} in the "
-            "paper's figure."
+            f"layer {layer}: topics of TLASGR have a mean spread of {adaptive[0]:.2f} and a mean "
+            f"cosine of {adaptive[1]:.2f}, topics of TLFSGR of {fixed[0]:.2f} and "
+            f"{fixed[1]:.2f}, {verdict} in the paper's figure."
         )
     return text
 

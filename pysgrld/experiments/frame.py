@@ -135,7 +135,7 @@ def select_names(names: Sequence[str], patterns: tuple[str, ...]) -> list[str]:
     """
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
-            raise UsageError(f"--rows {pattern}: no such row; rows: {', '.join(names)}")
+            raise UsageError(f"--rows {pattern}: no such row; the rows are {', '.join(names)}")
     return [n for n in names if not patterns or any(fnmatchcase(n, p) for p in patterns)]
 
 

@@ -232,8 +232,8 @@ def sentences(
         winner = LABELS[min(ends, key=lambda a: ends[a])]
         verdict = "as in the paper" if winner == "MLD" else "NOT as in the paper"
         text.append(
-            f"{kind}: total variation after {compared[-1]:,} iterations at the best step size: "
-            f"{parts}, exact draws {floors[i]:.3f}; {winner} is closest to the posterior: "
+            f"{kind}: total variation after {compared[-1]:,} iterations at each sampler's best "
+            f"step size: {parts}, exact draws {floors[i]:.3f}. {winner} is closest to the posterior: "
             f"{verdict}{overtaken(curves, i, compared)}."
         )
     return [*text, say_decay(curves, compared)]
@@ -281,7 +281,8 @@ def say_decay(curves: dict[tuple[str, float], Doubles], compared: Int64s) -> str
         slopes = {h: decay(curves["smld", h][:, i], compared) for h in STEPS["smld"]}
         listed = ", ".join(f"{s:.2f} (h = {h:g})" for h, s in slopes.items() if not math.isnan(s))
         parts.append(f"{kind} {listed or 'none'}")
-    return f"slopes of MLD's decay; the paper claims -0.5: {'; '.join(parts)}."
+    slopes = "; ".join(parts)
+    return f"log total variation of MLD against log iteration (paper: slope -0.5): {slopes}."
 
 
 def draw(

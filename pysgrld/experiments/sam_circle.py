@@ -212,8 +212,8 @@ def sentences(by_row: dict[str, CircleOutcome], *, quick: bool) -> list[str]:
         f"variation {far['sggmc-ignored']:.3f}, temperature {hot['sggmc-ignored']:.2f}."
     )
     text.append(
-        f"thermostat with the dimension of the circle: temperature {hot['gsgnht']:.2f}, total "
-        f"variation {far['gsgnht']:.3f}; with the dimension of the plane (released code): "
+        f"thermostat for the dimension of the circle: temperature {hot['gsgnht']:.2f}, total "
+        f"variation {far['gsgnht']:.3f}; for the dimension of the plane, as in the released code: "
         f"temperature {hot['gsgnht-released']:.2f}, total variation "
         f"{far['gsgnht-released']:.3f}, a factor of d / (d - 1) = 2."
     )

@@ -295,11 +295,11 @@ def sentences(rows: list[tuple[Any, ...]], *, quick: bool) -> list[str]:
         f"empirical Fisher information, {far['gmc']:.3f} with all points (GMC): {verdict}."
     )
     text.append(
-        f"total variation with steps of .005: {far['sggmc-long']:.3f} with estimated noise "
-        f"({cells['sggmc-long'][9]:.0%} of the steps have more noise than the sampler can "
-        f"correct); {far['sggmc-ignored']:.3f} with noise ignored; {far['gsgnht']:.3f} with the "
-        f"thermostat (temperature {cells['gsgnht'][8]:.2f}). The noise differs between "
-        "directions, but the friction does not."
+        f"with steps of .005, the total variation distance is {far['sggmc-long']:.3f} with "
+        f"estimated noise ({cells['sggmc-long'][9]:.0%} of the steps have more noise than the "
+        f"sampler can correct), {far['sggmc-ignored']:.3f} with noise ignored, and "
+        f"{far['gsgnht']:.3f} with the thermostat (temperature {cells['gsgnht'][8]:.2f}). The noise "
+        "differs between directions, but the friction does not."
     )
     return text
 

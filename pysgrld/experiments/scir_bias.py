@@ -234,15 +234,16 @@ def sentences(
         for a, biases in by_shape.items()
     )
     text.append(
-        f"SGRLD: slope of log bias against log h at the shortest steps {slopes}. The slope "
-        "approaches a when h decreases, so the bias is O(h) only if a is at least 1."
+        f"SGRLD: the slope of log bias against log h at the shortest steps is {slopes}. The slope "
+        "approaches the shape a when the step size h decreases, so the bias is O(h) only if a is at "
+        "least 1."
     )
     sparse = ", ".join(f"{b.full:.0%}" for b in by_shape[0.1])
     text.append(f"a = 0.1: the mean is too large by {sparse} at h = {', '.join(map(str, steps))}.")
     scores = [abs(m / e) for biases in by_shape.values() for b in biases for m, e in b[3:]]
     text.append(
-        f"SCIR: largest |bias| / standard error in {len(scores)} rows, with all observations "
-        f"and with minibatches: {max(scores):.1f}: "
+        f"SCIR: the largest |bias| / standard error of {len(scores)} rows, with all observations "
+        f"and with minibatches, is {max(scores):.1f}: "
         + ("no bias, as in the paper." if max(scores) < 3.5 else "NOT as in the paper.")
     )
     return text

@@ -173,7 +173,10 @@ def run(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) 
         for seed in seeds
         for name in names
     ]
-    listener.note(f"{len(train):,} users to train on, {len(test):,} to score; {len(tasks)} rows")
+    listener.note(
+        f"{len(train):,} users to train on, {len(test):,} to score; {len(tasks)} rows of the "
+        "result table"
+    )
     costs = [len(train) / minibatch if t.row.settings.algo == "gibbs" else 4.0 for t in tasks]
     with listener.counting("rows", 100) as tell:
         outcomes = map_in_processes(work, tasks, costs, setting.threads, tell)

@@ -110,7 +110,9 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
         DirichletTask(target, "exact", 0, 0.0, n_draws, setting.seed)
         for target in ("sparse", "dense")
     ]
-    listener.note(f"{len(tasks)} rows of {CHAINS} chains, {2 * n_draws} iterations")
+    listener.note(
+        f"{len(tasks)} rows of the result table: {CHAINS} chains of {2 * n_draws} iterations each"
+    )
     costs = [1.0 + task.minibatch / 100 for task in tasks]
     with listener.counting("rows, in percent", 100) as tell:
         results = map_in_processes(work, tasks, costs, setting.threads, tell)

@@ -72,7 +72,7 @@ PEERS = (
     Peer("topic_word_prior", "scikit-learn", "--eta"),
     Peer("seed_topic_list", "BERTopic", "--seed-words"),
     Peer("time_slice", "gensim", "--time", "a column with the date of each document"),
-    Peer("chain_variance", "gensim", "--set drift", "drift is the square root of the variance"),
+    Peer("chain_variance", "gensim", "--set drift", "give the square root of the variance"),
     Peer(
         "min_topic_size", "BERTopic", "", "topics have no minimum size; --topics sets their number"
     ),
@@ -170,7 +170,7 @@ PEERS = (
         "sgmc corpus phrases",
         "write phrases to FILE, then train --phrases FILE",
     ),
-    Peer("keep-sequence", "MALLET", "", "phrases keep the order of words"),
+    Peer("keep-sequence", "MALLET", "", "words are counted; --phrases FILE keeps word sequences"),
     Peer("preserve-case", "MALLET", "", "text is always converted to lower case"),
     Peer("lowercase", "scikit-learn, stm", "", "text is always converted to lower case"),
     Peer("stem", "stm", "--segment", "--segment english gives dictionary forms instead of stems"),

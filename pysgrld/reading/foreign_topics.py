@@ -92,7 +92,7 @@ def read_foreign_topics(path: Path, vocabulary: Path | None = None) -> ForeignTo
     if len(counts) * len(words) > _CELLS:
         raise CorpusError(
             f"has {plural(len(counts), 'topic')} over {plural(len(words), 'word')}, too many to "
-            "read",
+            "read; give fewer topics, or topics over fewer words",
             path,
         )
     phi = np.zeros((len(counts), len(words)))
@@ -118,7 +118,7 @@ def _read_matrix(path: Path, vocabulary: Path) -> ForeignTopics:
     except _INVALID:
         matrix = None
     if not isinstance(matrix, np.ndarray):
-        raise CorpusError("is not a matrix in NumPy format", path)
+        raise CorpusError("is not a matrix in NumPy format; write it with np.save", path)
     if matrix.ndim != 2 or len(words) not in matrix.shape or matrix.dtype.kind not in "fiu":
         shape = " x ".join(map(str, matrix.shape))
         raise CorpusError(
@@ -136,7 +136,8 @@ def _scaled(phi: npt.NDArray[Any], path: Path) -> Floats:
         totals = phi.sum(axis=1, keepdims=True, dtype=np.float64)
     if not (phi.size and np.isfinite(totals).all() and (phi >= 0).all() and (totals > 0).all()):
         raise CorpusError(
-            "a topic has a negative value or a value that is not a number, or all its values are 0",
+            "a topic has a negative value or a value that is not a number, or all its values are "
+            "0; write the topics again",
             path,
         )
     scaled: Floats = (phi / totals).astype(np.float32)
@@ -187,7 +188,9 @@ def _lines(file: Lines, path: Path) -> Iterator[str]:
 
     def refuse(kind: str, message: str, label: str, line: int | None) -> None:
         raise CorpusError(
-            f"has a line of more than {_LINE >> 20} MB, too long for a line of topics", path, line
+            f"has a line of more than {_LINE >> 20} MB, too long for a file of topics; give another",
+            path,
+            line,
         )
 
     for block in file.lines(refuse):

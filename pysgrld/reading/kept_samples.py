@@ -162,7 +162,8 @@ class KeptSamples:
         self.run.samples.verify(step, top_words=True)
         if sample["words"].max(initial=0) >= v:
             raise CheckpointError(
-                f"{place}: refers to a word beyond the {v:,} words of the vocabulary"
+                f"{place}: refers to a word beyond the {v:,} words of the vocabulary; delete the "
+                "file to continue without it"
             )
         total = sample["phi"].sum(axis=1, dtype=np.float64)
         off = (total <= 0.0) | (total > 1.0 + TOLERANCE)
@@ -170,7 +171,7 @@ class KeptSamples:
             k = int(off.argmax())
             raise CheckpointError(
                 f"{place}: the top-word probabilities of topic {k} sum to {total[k]:g}; "
-                "the sum must be above 0 and at most 1"
+                "the sum must be above 0 and at most 1; delete the file to continue without it"
             )
         if self.population is None:
             return sample

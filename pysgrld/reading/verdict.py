@@ -277,7 +277,7 @@ def _advice(d: Diagnosis) -> _Advice:
         )
         verb = "still drift" if len(drifting) > 1 and len(drifting) < d.chains else "still drifts"
         return _Advice(
-            f"{which} {verb}: the first and second half differ (R-hat). Train longer, or ignore "
+            f"{which} {verb}: the two halves of a chain differ (R-hat). Train longer, or ignore "
             "early samples with sgmc diagnose --burn-in N.",
             longer=True,
         )

@@ -80,7 +80,7 @@ def name_topics(
         If names cannot be written.
     """
     if not command.strip():
-        raise UsageError("--name-with: the command is empty")
+        raise UsageError("--name-with: the command is empty; give a command that prints a name")
     try:
         titles = {
             documents.topic: [document.title for document in documents.documents]
@@ -146,7 +146,7 @@ def asked(command: str, about: str) -> tuple[str | None, str]:
     lines = [line for line in map(tidy, out.decode(errors="replace").splitlines()) if line]
     if end == "exit" and process.returncode:
         last = [line for line in map(tidy, err.decode(errors="replace").splitlines()) if line]
-        return None, f"the command ended with {process.returncode}" + (
+        return None, f"the command ended with exit code {process.returncode}" + (
             f": {last[-1][:SAID]}" if last else ""
         )
     if not lines:

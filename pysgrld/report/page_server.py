@@ -162,7 +162,9 @@ class _Handler(BaseHTTPRequestHandler):
         hosts = self.headers.get_all("Host", [])
         if len(hosts) != 1 or hosts[0].strip().lower() not in self.server.hosts:
             self._refuse(
-                HTTPStatus.FORBIDDEN, "the Host header of the request names another machine or port"
+                HTTPStatus.FORBIDDEN,
+                "the Host header of the request names another machine or port; open the address "
+                "that sgmc printed",
             )
             return
         token, _, name = self.path.removeprefix("/").partition("/")
@@ -171,7 +173,8 @@ class _Handler(BaseHTTPRequestHandler):
         )
         if not is_authorised or not self.path.startswith("/"):
             self._refuse(
-                HTTPStatus.FORBIDDEN, "the address of the request lacks the token that sgmc printed"
+                HTTPStatus.FORBIDDEN,
+                "the address of the request lacks the token; open the address that sgmc printed",
             )
             return
         name = name.partition("?")[0]

@@ -269,7 +269,7 @@ def list_checkpoints(
         If the run is missing.
     """
     if not is_file(path / "config.json"):
-        raise MissingInputError(f"{path}: is not a run (it has no config.json)")
+        raise MissingInputError(f"{path}: is not a run (it has no config.json); check the path")
     for _ in range(5):
         reports = [
             _report(step, folder, whole=verify, invariants=invariants)

@@ -188,7 +188,7 @@ def check_room_for_thread() -> None:
     try:
         mmap.mmap(-1, stack + _FIRST_OBJECTS, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
     except OSError:
-        raise RuntimeError("no memory for another thread") from None
+        raise RuntimeError("no memory for another thread; use fewer threads") from None
 
 
 # ---- memory

@@ -126,7 +126,9 @@ class Samples:
             try:
                 if path.exists():
                     if digest_of(path, written.size + 1) != written:
-                        raise ValueError(f"{path}: a different sample of this step exists already")
+                        raise ValueError(
+                            f"{path}: a different sample of this step exists; move it away"
+                        )
                     temporary.unlink()
                 else:
                     rename(temporary, path, "sample")
@@ -235,7 +237,8 @@ class Samples:
         for name, written in table.items():
             if _step_of(name) is None:
                 raise CheckpointError(
-                    f"{self.folder}: the checkpoint lists an unknown sample {name[:80]!r}"
+                    f"{self.folder}: the checkpoint lists an unknown sample {name[:80]!r}; restore "
+                    "the checkpoint"
                 )
             path = self.folder / name
             if not path_exists(path):

@@ -151,7 +151,7 @@ class LazyRows(Rows):
         if not (self.last <= self.now).all():
             name = f"{self.block.name}.last"
             raise CheckpointError(
-                f"array '{name}' of the checkpoint has iteration numbers above that of the checkpoint"
+                f"array '{name}' of the checkpoint has iterations after the checkpoint's iteration"
             )
 
     def _outdated_rows(self) -> Int32s:

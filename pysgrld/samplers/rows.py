@@ -127,7 +127,9 @@ def update_on_all_processes(
         contributions[units + (peers.rank - units) % peers.size] = 1.0
     peers.allgather_rows(contributions)
     if contributions[units:].any():
-        raise wrong or NumericalError("another process failed to update its rows of the topics")
+        raise wrong or NumericalError(
+            "another process failed to update its part of the topics; see its message"
+        )
     core.simplex_add_units(sums=arguments["sums"], added=added, anew=anew)
 
 

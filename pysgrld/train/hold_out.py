@@ -74,7 +74,7 @@ class Reading(NamedTuple):
         if seen and name != "observed-corpus":
             self.listener.note(
                 f"{option_text(name, path)}: is also training data, so its scores do not "
-                "measure new documents",
+                "measure new documents; give other documents",
                 Severity.WARNING,
             )
         return matched_corpus.slice_by(self.slicing)

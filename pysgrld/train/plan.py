@@ -356,7 +356,10 @@ def _corpus(
             arguments = (request.inputs, reading, store, threads, listener, parent.forget)
             corpus = grown(parent_results.vocabulary, old, *arguments)
     if corpus.documents < 1 or corpus.tokens < 1:
-        raise CorpusError("no document has a word of the vocabulary", request.inputs[0])
+        raise CorpusError(
+            "no document has a word of the vocabulary; check that these are the right documents",
+            request.inputs[0],
+        )
     return corpus, None
 
 

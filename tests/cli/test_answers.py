@@ -192,7 +192,9 @@ def test_documents_like_one_are_found_by_a_column_and_shown_with_text_and_topics
     assert {"rose", "tulip", "garden"} & {*record["names"][str(topic)].split(" · ")}
     assert record["documents"][0]["text"].startswith("rose tulip")
     noted = " ".join(sgmc("topics", "--like", "35").stdout.split())
-    assert "35 was read as the number of a row; column ticket has 35 in another document" in noted
+    assert (
+        "35 was read as the number of a row; to compare with the document that has 35 in" in noted
+    )
     assert "row" not in sgmc("topics", "--like", "3").stdout
 
 

@@ -64,7 +64,7 @@ def test_names_that_a_person_gave_stay_unless_forced(run):
 @pytest.mark.parametrize(
     ("command", "why"),
     [
-        ("echo no key >&2; exit 3", "the command ended with 3: no key"),
+        ("echo no key >&2; exit 3", "the command ended with exit code 3: no key"),
         ("true", "the command printed nothing"),
         ("printf '\\033\\n'", "the command printed nothing"),
         ("printf '%0300d' 7", "the command printed a line of 300 characters; the maximum is 200"),
@@ -125,7 +125,7 @@ def test_a_signal_that_stops_sgmc_ends_the_command(run, number):
 def test_a_command_that_reads_nothing_and_one_that_closes_its_output_are_waited_for():
     assert naming.asked("exec <&-; sleep .3; echo machine", "x" * 1_000_000) == ("machine", "")
     name_, why = naming.asked("exec >&- 2>&-; sleep .3; exit 4", "")
-    assert (name_, why) == (None, "the command ended with 4")
+    assert (name_, why) == (None, "the command ended with exit code 4")
 
 
 def is_gone(process):

@@ -515,7 +515,7 @@ def _chains(rng, chains: int) -> dict[str, Any]:
         "count": chains, "names": [f"chain-{c + 1}" for c in range(chains)],
         "sentences": [
             {"good": True, "text": "16 of 20 topics are the same in all 4 chains, with at least 70 % of their probability in common."},
-            {"good": False, "text": "Chain 3 still drifts: the first and second half differ (R-hat). Train longer, or ignore early samples with sgmc diagnose --burn-in N."},
+            {"good": False, "text": "Chain 3 still drifts: the two halves of a chain differ (R-hat). Train longer, or ignore early samples with sgmc diagnose --burn-in N."},
         ],
         "traces": {"iterations": list(range(205, 505, 5)), "values": values, "name": "perplexity of one draw"},
     }  # fmt: skip

@@ -134,7 +134,8 @@ def test_other_hosts_are_refused(served, host):
     assert b"Host header" in answer
     assert headers.items() >= HEADERS.items()
     assert served.lines == [
-        "refused a request: the Host header of the request names another machine or port"
+        "refused a request: the Host header of the request names another machine or port; open the "
+        "address that sgmc printed"
     ]
 
 

@@ -61,12 +61,12 @@ def test_an_array_may_be_in_another_encoding(tmp_path):
             '[{"text": "a b"}, {"body": "c d"}]',
             "element 2: no field 'text' .the object has 'body'; choose",
         ),
-        ('[{"text": "a b"}, 3]', "element 2: not an object with fields"),
+        ('[{"text": "a b"}, 3]', "element 2: this is not an object with fields"),
         (
             '["a b", "' + "c d " * 500 + '"]',
             r"element 2: the object has more than 1000 bytes; allow more with --set max-line=SIZE",
         ),
-        ('["a b", [5]]', "element 2: not an object with fields"),
+        ('["a b", [5]]', "element 2: this is not an object with fields"),
         ('[{"text": "a b"}, {"text": 3}]', "element 2: field 'text' is not a string"),
     ],
 )

@@ -130,7 +130,7 @@ def test_other_documents_have_another_digest():
 
 def test_iterations_come_in_order():
     stream = online()
-    with pytest.raises(ValueError, match="next iteration is 0"):
+    with pytest.raises(ValueError, match="read iteration 0 next"):
         stream.minibatch(3)
 
 

@@ -164,7 +164,7 @@ BAD = {
     "y.ris": (b"TY  - JOUR\nTI  - \xff\nER  - \n", "y.ris:2: not UTF-8"),
     "x.bib": (
         b"@misc{a, abstract={b}}\n@misc{b, title={c\n",
-        "entry 2: not an entry of BibTeX, in line 2",
+        "entry 2: this is not an entry of BibTeX, in line 2",
     ),
     "y.bib": (b"@article{a, title={b}}\n", "no field 'text' (the fields are 'title', 'id', 'type'"),
 }

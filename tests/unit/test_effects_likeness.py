@@ -102,6 +102,7 @@ def test_a_source_within_each_compared_value_is_no_advice():
     likeness = books.effects("~ shelf").likeness
     assert (likeness.column, likeness.can_cluster) == ("book", False)
     assert likeness.warning.endswith(
-        "--cluster book cannot correct this, because the compared documents have too few values of book"
+        "--cluster book cannot widen these intervals, because the compared documents have too few "
+        "values of book"
     )
     assert books.effects("~ coin").likeness.can_cluster

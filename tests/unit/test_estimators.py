@@ -266,7 +266,7 @@ def test_a_document_of_too_many_tokens_is_refused(model, method):
     """Red with: numbers of documents from 0 in words of the core, or minutes that Ctrl-C does not end."""
     counts = np.eye(4, dtype=int)
     counts[2, 2] = 2**24 // 5 + 1
-    with pytest.raises(ValueError, match=r"^document 3 has 3,355,444 tokens, but may have at most"):
+    with pytest.raises(ValueError, match=r"^document 3 has 3,355,444 tokens, but the maximum is"):
         getattr(model.set_params(holdout=0, sweeps=10), method)(counts)
 
 

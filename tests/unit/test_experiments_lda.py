@@ -74,7 +74,7 @@ def test_what_is_missing_is_named(tmp_path):
 
 def test_rows_that_do_not_exist_are_refused():
     assert select_names(["a", "b1", "b2"], ("b*", "a")) == ["a", "b1", "b2"]
-    with pytest.raises(UsageError, match="--rows c: no such row; rows: a, b"):
+    with pytest.raises(UsageError, match="--rows c: no such row; the rows are a, b"):
         select_names(["a", "b"], ("c",))
 
 

@@ -155,7 +155,7 @@ def test_what_is_wrong_with_one_process_all_raise(size):
         one.start()
     for one in started:
         one.join(60)
-    other = "another process failed to update its rows of the topics"
+    other = "another process failed to update its part of the topics; see its message"
     assert said == dict.fromkeys(range(size), other) | {1: "a step is too small"}
     assert (sums == 1.0).all()
 

@@ -319,8 +319,8 @@ _NESTED = frozenset((list, dict))
 def _not_plain(name: str, value: Any) -> FieldError:
     type_name = "a list" if isinstance(value, list) else "an object"
     return FieldError(
-        f"field {name[:40]!r} is {type_name}, but only single values can be kept; leave this "
-        "field out"
+        f"field {name[:40]!r} is {type_name}, but sgmc stores only single values (texts, numbers); "
+        "leave this field out"
     )
 
 

@@ -68,7 +68,9 @@ class Metadata:
         bad = BadDocuments(self.skip)
         with Lines(path, options.max_line, None, 1, options.max_input, options.encoding) as source:
             if not source.head:
-                raise CorpusError("an empty file; there is nothing to read", source.label)
+                raise CorpusError(
+                    "this table is empty; give a table with one row per document", source.label
+                )
             format = recognise(source.head, source.name)
             self._names_first = format.name == "CSV or TSV"
             # An invalid row is kept as an empty row, so that the numbers of later rows do not

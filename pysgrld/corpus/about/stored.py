@@ -123,7 +123,7 @@ class About:
                     raise ValueError(problem)
                 for column in listed["columns"]:
                     if not re.fullmatch(r"c[0-9]+", column["file"]):
-                        raise ValueError("a column has an invalid file name")
+                        raise ValueError("the file of a column has an invalid name")
         stored = listed.get("read")
         self.read: int = read if stored is None else stored
         self.several_inputs = listed.get("several_inputs") is True
@@ -259,7 +259,7 @@ class About:
             with self._believed(DOCUMENTS):
                 levels = list(map(json.loads, lines.read(0, lines.size).tobytes().splitlines()))
                 if not all(type(level) is str for level in levels):
-                    raise TypeError("a category is not a string")
+                    raise TypeError("a category of a column is not a string")
             if len(codes) and not -1 <= codes.min() <= codes.max() < len(levels):
                 raise changed(self.path / DOCUMENTS)
             return [None if code < 0 else levels[code] for code in codes.tolist()]
@@ -324,7 +324,7 @@ class About:
     def _rows(self, rows: npt.ArrayLike) -> Int64s:
         positions = np.asarray(rows, np.int64)
         if positions.size and (positions.min() < 0 or positions.max() >= self.documents):
-            raise IndexError(f"row numbers of documents must be in [0, {self.documents})")
+            raise IndexError(f"row numbers of documents must be below {self.documents}, from 0")
         return positions
 
     def _own(self, role: str, rows: Int64s) -> list[str | None]:

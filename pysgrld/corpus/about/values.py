@@ -313,7 +313,9 @@ def read_as(
     few = len(tally.levels) <= levels and 2 * len(tally.levels) <= tally.documents
     if len(kinds) > 1:
         as_what = "categories" if few else "text"
-        notes.append(f"values of different kinds ({', '.join(kinds)}); read as {as_what}")
+        notes.append(
+            f"the values are of different kinds ({', '.join(kinds)}) and are read as {as_what}"
+        )
     if few:
         notes += _alike(tally.levels)
     return ColumnReading("category" if few else "string", integer, True, notes)
@@ -393,7 +395,7 @@ def _as_dates(name: str, tally: _Tally, strict: bool, notes: list[str]) -> Colum
             )
             if strict:
                 raise CorpusError(f"column {name[:40]!r}: {reason}")
-            notes.append(f"read as text, because {reason}")
+            notes.append(f"the column is read as text, because {reason}")
             return None
     if not strict and fitting < tally.rows:
         notes.append(_left(tally, bit, fitting, "date"))

@@ -143,7 +143,7 @@ def _banner(line: bytes, label: str) -> int:
     if words[4] != b"general":
         raise CorpusError(
             f"the matrix is declared as {quoted(words[4])}, but counts of words in documents need "
-            "a matrix declared as general",
+            "a matrix declared as general; write it again (scipy.io.mmwrite: symmetry='general')",
             label,
             1,
         )
@@ -462,7 +462,8 @@ def _explain_ldac(line: bytes, first: int, last: int) -> str:
         if reason := _wrong_id(word, first, last) or wrong_count(count, True):
             return reason
     if int(fields[0]) != len(fields) - 1:
-        return f"the line declares {plural(int(fields[0]), 'pair')}, but has {len(fields) - 1}"
+        pairs = plural(int(fields[0]), "pair")
+        return f"the line declares {pairs}, but has {len(fields) - 1}; correct its first number"
     return f"{quoted(line)} is not a line of LDA-C; a line of LDA-C is: N id:count ..."
 
 

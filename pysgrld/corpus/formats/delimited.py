@@ -395,7 +395,10 @@ def _header(
         if isinstance(record, BadDocument):
             if not record.reason:
                 raise CorpusError(
-                    "the header cannot be read: a line is too long", source.label, number
+                    "the header cannot be read: a line is too long; allow longer lines with --set "
+                    "max-line=SIZE",
+                    source.label,
+                    number,
                 )
             wrong = wrong or f"the header cannot be read: {record}"
             lines.back_to_first()

@@ -132,7 +132,9 @@ def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
         If the record is not an object, has none of the fields, or a field is not a text.
     """
     if not isinstance(value, dict):
-        raise BadDocument("not an object", 'not an object with fields, such as {"text": "..."}')
+        raise BadDocument(
+            "not an object", 'this is not an object with fields, such as {"text": "..."}'
+        )
     if fields is None:
         return b""
     # Most records have a string in a single text field, so this case is tested first.

@@ -143,8 +143,8 @@ class Elements:
                 if path is None:
                     names = field_names(self.names)
                     raise self.fault(
-                        "the JSON object has neither a text nor a list of objects; its fields are "
-                        f"{names}",
+                        "the JSON object has neither a text nor a list of objects (its fields are "
+                        f"{names}); write an object for each document",
                         1,
                     )
                 if path != before:

@@ -116,11 +116,13 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
                 held = fed - dump.parser.CurrentByteIndex
                 if held > max(context.options.max_line, 4 * PIECE):
                     raise dump.error(
-                        "a tag or comment is never closed: this is not a MediaWiki dump"
+                        "a tag or comment is never closed: this is not a MediaWiki dump; write its "
+                        "texts as JSON lines"
                     )
                 if not dump.begun and fed > PROLOG:
                     raise dump.error(
-                        f"no <{_ROOT}> in the first {PROLOG} bytes: this is not a MediaWiki dump"
+                        f"no <{_ROOT}> in the first {PROLOG} bytes: this is not a MediaWiki dump; "
+                        "write its texts as JSON lines"
                     )
                 source.line = dump.parser.CurrentLineNumber - 1
                 if dump.size >= BATCH:
@@ -230,7 +232,8 @@ class _Dump:
             self.local = version is None or (int(version[1]), int(version[2])) < (0, 4)
         elif self.depth > DEPTH:
             raise self.error(
-                f"elements are nested more than {DEPTH} levels deep: this is not a MediaWiki dump"
+                f"elements are nested more than {DEPTH} levels deep: this is not a MediaWiki "
+                "dump; write its texts as JSON lines"
             )
         elif self.depth == 2 and name == "page":
             self._new_page()
@@ -280,7 +283,7 @@ class _Dump:
         else:
             raise self.error(
                 f"an element <{self.inside}> has more than {FIELD} bytes: this is not a MediaWiki "
-                "dump"
+                "dump; write its texts as JSON lines"
             )
 
     # -- pages --------------------------------------------------------------------------------

@@ -108,7 +108,7 @@ def _tried(open_it: Callable[[T], U], source: T) -> U:
 def _damaged(error: Exception) -> str:
     """Return the message to the user for an error that a damaged archive caused."""
     reason = (str(error).splitlines() or [type(error).__name__])[0]
-    return f"the .npz is damaged ({reason[:100]}); write it again"
+    return f"the .npz file is damaged ({reason[:100]}); write it again"
 
 
 class _WrongError(Exception):
@@ -230,7 +230,9 @@ def _compressed(
             yield np.repeat(ids, lengths), indices.take(end - begin).astype(np.int64)
         before = last
     if before != entries:
-        raise _WrongError("indptr.npy does not cover all entries; the file is damaged")
+        raise _WrongError(
+            "indptr.npy does not cover all entries of the matrix; the file is damaged"
+        )
 
 
 def _coordinates(

@@ -178,8 +178,8 @@ def _check_batches(messages: Iterable[Any], label: str) -> None:
                 size += max(length, struct.unpack_from("<q", body, begin)[0])
         if size > max(SMALL, RATIO * body.size):
             raise CorpusError(
-                f"batch {number} unpacks to {size} bytes; if you trust the file, allow more with "
-                "--set max-input=SIZE",
+                f"record batch {number} of the file unpacks to {size} bytes; if you trust the "
+                "file, allow more with --set max-input=SIZE",
                 label,
             )
 

@@ -351,7 +351,7 @@ def _bibtex_records(
                     entry.key = str(number)  # unique, because `Library` rejects repeated keys
                 elif getattr(block, "error", None) is not None:
                     number += 1
-                    raise ValueError("not an entry of BibTeX")
+                    raise ValueError("this is not an entry of BibTeX")
             except ValueError as error:
                 line = chunk.lines + (block.start_line or 0) + 1
                 records[number] = BadDocument("not BibTeX", f"{error}, in line {line}")

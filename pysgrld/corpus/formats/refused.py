@@ -75,7 +75,7 @@ REFUSED = (
         "write the texts as JSON lines or CSV",
     ),
     (rb"!BDN", "an Outlook folder (.pst)", "convert it to mbox (readpst)"),
-    (rb"WARC/1\.", "a web archive (WARC)", "extract the texts of the pages as JSON lines"),
+    (rb"WARC/1\.", "a web archive (WARC)", "extract the texts of the web pages as JSON lines"),
     (rb"\s*Scopus\s*\nEXPORT DATE", "Scopus plain text", _AS_RIS),
     (rb"(?:\xef\xbb\xbf)?\s*Record #1 of [0-9]", "Cochrane plain text", _AS_RIS),
     (rb"\s*<1>[ \t]*\r?\n[A-Z][^\n]*\n", "Ovid plain text", _AS_RIS),
@@ -133,7 +133,7 @@ REFUSED = (
         "extracted features of HathiTrust",
         'write the counts of each volume as JSON lines: {"id": ..., "unigramCount": {"word": 2}}',
     ),
-    (rb"\x1e\s*\{", "a JSON text sequence", "delete the record separators (tr -d '\\036')"),
+    (rb"\x1e\s*\{", "a JSON text sequence", "delete its separator characters (tr -d '\\036')"),
     (
         rb"={20,}\r?\nGuild: [^\n]*\n|[0-9]{2}:[0-9]{2}:[0-9]{2}[ \t]+From [^\n]+:",
         "plain text of a chat (Discord, Zoom)",

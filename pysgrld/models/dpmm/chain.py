@@ -47,7 +47,7 @@ class MixtureChain(Mixture, Chain):
         if not isinstance(stream, Epochs):
             raise UsageError(
                 "a mixture stores the component of every document, so the corpus must be "
-                "stored, too"
+                "stored, too: build it with 'sgmc corpus build'"
             )
         Chain.__init__(self, options, stream, tokens, waiting)
         Mixture.__init__(

@@ -72,7 +72,9 @@ class MixtureScorer(DensityScorer):
         log_phi, log_w = log(parts["phi"]), log(parts["w"].astype(np.float64))
         log_densities = log_mixture(self._documents, log_phi, log_w[:-1], log_w[-1] + self._prior)
         if not np.isfinite(log_densities).all():
-            raise NumericalError("the densities of the held-out documents are not numbers (NaN)")
+            raise NumericalError(
+                "the densities of the held-out documents are not finite; use a smaller step size"
+            )
         return log_densities
 
     def average(self) -> Estimate:

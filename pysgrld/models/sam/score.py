@@ -142,7 +142,9 @@ class LogPerplexity(DensityScorer):
     def _with_normaliser(self, logs: Doubles) -> Doubles:
         log_densities: Doubles = core.log_normaliser(len(self.words), self.options.kappa) + logs
         if not np.isfinite(log_densities).all():
-            raise NumericalError("the densities of the held-out documents are not numbers (NaN)")
+            raise NumericalError(
+                "the densities of the held-out documents are not finite; use a smaller step size"
+            )
         return log_densities
 
     def update(self, key: Key, parts: Draw) -> float:

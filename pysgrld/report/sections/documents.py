@@ -229,7 +229,7 @@ class ShownDocuments(Section):
                 "Documents that have a topic",
                 f"Documents with a share of {100 * HAS:.0f} % or more. The list has the "
                 "documents in which the lower end of the share's interval is at least "
-                f"{100 * SURE:.0f} %, ordered by this end.",
+                f"{100 * SURE:.0f} %, ordered by this lower end.",
             ),
             Definition(
                 "Tinted words",
