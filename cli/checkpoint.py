@@ -106,7 +106,7 @@ def _reports(run: str | None) -> tuple[Any, list[CheckpointReport]]:
     path = RunDirectory.open(find_folder(run)).path
     reports = list_checkpoints(path)
     if not reports:
-        raise CheckpointError(f"{path}: has no checkpoint yet")
+        raise CheckpointError(f"{path}: has no checkpoint yet; train it with 'sgmc train'")
     return path, reports
 
 

@@ -33,7 +33,7 @@ def _layers(value: str) -> tuple[int, int]:
     """Parse ``L``, a layer of both runs, or ``L,M``, layers of the left and of the right run."""
     parts = [integer(1, 100)(part) for part in value.split(",")]
     if len(parts) > 2:
-        raise UsageError(f"'{value}' is neither one layer nor two layers, such as 1,2")
+        raise UsageError(f"'{value}' has more than two layers; give one, or two such as 1,2")
     return parts[0], parts[-1]
 
 

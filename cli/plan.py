@@ -155,8 +155,8 @@ def command(
             echo(f"to use {threads} threads, give --minibatch {enough} or more")
         if needs.threads > MOST and layout.all_ranks == 1:
             echo(
-                f"more than {MOST} threads: several chains (--chains), or ranks (--mpi) with "
-                f"--minibatch {FOR_RANKS} or more"
+                f"to use more than {MOST} threads, give several chains (--chains), or ranks "
+                f"(--mpi) with --minibatch {FOR_RANKS} or more"
             )
     if (larger := needs.faster_minibatch(node_cores)) is not None:
         other = RankLayout.of(larger, node_cores)

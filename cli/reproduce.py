@@ -26,7 +26,7 @@ def patterns(value: str) -> tuple[str, ...]:
     """Parse comma-separated patterns, which select rows of an experiment's table by name."""
     names = tuple(part.strip() for part in value.split(","))
     if not all(names):
-        raise UsageError(f"'{value}' is not a list of rows separated by commas")
+        raise UsageError(f"'{value}' has an empty name; write names of rows, separated by commas")
     return names
 
 

@@ -83,7 +83,7 @@ def _over(value: str) -> tuple[str, tuple[str, ...]]:
     name, equals, values = value.partition("=")
     items = tuple(values.split(","))
     if not equals or not re.fullmatch(r"[A-Za-z_]\w*", name) or not all(items):
-        raise UsageError(f"'{value}' is not NAME=VALUE,VALUE,...")
+        raise UsageError(f"'{value}' is not of the form NAME=VALUE,VALUE,...")
     if len(set(items)) < len(items):
         raise UsageError(f"'{value}' has the same value twice; remove one")
     return name, items

@@ -466,7 +466,9 @@ def check_inputs(inputs: Sequence[str]) -> None:
     if not inputs:
         raise UsageError("no corpus was given; give files or folders, or - for standard input")
     if list(inputs).count("-") > 1:
-        raise UsageError("standard input (-) was given twice, but can be read only once")
+        raise UsageError(
+            "standard input (-) was given twice, but can be read only once; give it once"
+        )
     for path in inputs:
         if path != "-" and not path_exists(path):
             raise path_error(path, FileNotFoundError())

@@ -320,7 +320,7 @@ def merge(place: Path, listener: Listener) -> Corpus:
         )
     folder = shards_of(place)
     plan = _plan(folder)
-    refuse_full_folder(place, "remove it to merge the shards again")
+    refuse_full_folder(place, "remove that folder to merge the shards again")
     size = plan["shards"]
     names = [_name(number, size) for number in range(1, size + 1)]
     gone = [i for i, name in enumerate(names, 1) if not is_folder(folder / name)]

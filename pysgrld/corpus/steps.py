@@ -525,7 +525,7 @@ class _Input:
             self.label = source.label
             by_file = options.document_is == "file"
             if not source.head and not by_file:
-                raise CorpusError("the file is empty, so there is nothing to read", source.label)
+                raise CorpusError("the file is empty; give a file with documents", source.label)
             format = recognise(source.head, source.name)
             if format is TEXT and options.header_line is not None:
                 format = TABLE

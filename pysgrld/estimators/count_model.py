@@ -125,10 +125,12 @@ class CountModel(TopicModel):
                 if names_before is None
                 else "the model has several layers"
             )
-            raise UsageError(f"grow=True cannot add words, because {reason}")
+            raise UsageError(f"grow=True cannot add words, because {reason}; leave it out")
         _, names = new_documents(X, jobs(self.n_jobs))
         if names is None or column_names(X) is not None:
-            raise UsageError("grow=True needs texts or lists of tokens, but X has counts")
+            raise UsageError(
+                "grow=True needs texts or lists of tokens, but X has counts; give texts"
+            )
         old_words = set(names_before.tolist())
         new = [word for word in names.tolist() if word not in old_words]
         if not new:

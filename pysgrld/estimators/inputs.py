@@ -84,7 +84,7 @@ def as_documents(
             f"X has {shape[1]} features, but {who} is expecting {words} features as input"
         )
     if shape[1] > MOST_WORDS:
-        raise UsageError(f"X has {shape[1]} features, but the maximum is {MOST_WORDS}")
+        raise UsageError(f"X has {shape[1]} features, but the maximum is {MOST_WORDS}; give fewer")
     if data.dtype.kind not in "biuf":
         raise UsageError(f"X has dtype {data.dtype}, but must have counts, which are numbers")
     least = -(2**31) if signed else -1

@@ -365,7 +365,7 @@ class KeptModel(Framed):
             if len(values) != len(documents):
                 raise UsageError(
                     f"column {name} of data has {plural(len(values), 'row')}, but X has "
-                    f"{len(documents):,} documents"
+                    f"{len(documents):,} documents; give one row for each"
                 )
         words = np.flatnonzero(documents.lengths)
         mean, topics = self._topics(layer), self._fitted().shown(layer_index)
@@ -527,7 +527,7 @@ class KeptModel(Framed):
             parameters["total_samples"] = corpus["training_documents"]
         checkpoint = run.load_checkpoint(required=True, invariants=model.fitted.state_invariants)
         if checkpoint is None:
-            raise CheckpointError(f"{path}: has no checkpoint")
+            raise CheckpointError(f"{path}: has no checkpoint; train it with 'sgmc train'")
         words, parameter_names = run.vocabulary, cls._parameters()
         estimator = cls(**{name: v for name, v in parameters.items() if name in parameter_names})
         estimator._options, estimator.n_features_in_ = options, len(words)

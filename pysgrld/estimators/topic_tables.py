@@ -425,7 +425,8 @@ class TopicTables(KeptModel):
         times = list(times)
         if len(times) != len(documents):
             raise UsageError(
-                f"times has {plural(len(times), 'value')}, but X has {len(documents):,} documents"
+                f"times has {plural(len(times), 'value')}, but X has {len(documents):,} documents; "
+                "give one value for each"
             )
         column, values = _ordered(times, module)
         filled = np.flatnonzero(np.diff(documents.indptr) > 0)

@@ -78,7 +78,8 @@ def new_documents(x: Any, threads: int, vocabulary: Any = None) -> tuple[Any, Ar
         return documents, names
     if names is not None and len(getattr(x, "shape", ())) == 2 and x.shape[1] != len(names):
         raise UsageError(
-            f"vocabulary has {plural(len(names), 'word')}, but X has {plural(x.shape[1], 'column')}"
+            f"vocabulary has {plural(len(names), 'word')}, but X has "
+            f"{plural(x.shape[1], 'column')}; give one word for each column"
         )
     return x, column_names(x) if names is None else names
 
@@ -326,7 +327,9 @@ def counted_bags(bags: Sequence[Sequence[tuple[int, int]]], columns: int | None)
                 )
             row[int(word)] += int(often)
         if max(row.values(), default=0) >= 2**31:
-            raise UsageError(f"X[{position}] has a word more than 2147483647 times")
+            raise UsageError(
+                f"X[{position}] has a word more than 2147483647 times; split the document"
+            )
         rows.append(sorted((word, often) for word, often in row.items() if often))
     return _of_rows(rows)
 

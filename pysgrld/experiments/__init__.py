@@ -65,7 +65,7 @@ _PARTS = "a folder with docword.NAME.train.txt(.gz), docword.NAME.test.txt(.gz) 
 EXPERIMENTS: dict[str, Experiment] = {
     "dlda-table1": Experiment(
         "dlda_curves:table1",
-        "perplexity of deep LDA on 20News: four samplers and sgmc's, one to three layers",
+        "perplexity of deep LDA on 20News: paper's samplers and sgmc's, 1 to 3 layers",
         f"{_DLDA}, Table 1 and Figure 1 (a)",
         "Gibbs over the whole corpus has the lowest perplexity and improves with every layer. "
         "TLASGR is within a few points of Gibbs, TLFSGR is slightly worse, and SGRLD is worst.",
@@ -110,7 +110,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     ),
     "sgrld-nips": Experiment(
         "lda_curves:sgrld_nips",
-        "NIPS papers in batch mode: collapsed Gibbs, SGRLD, OVB, HSVG",
+        "perplexity on NIPS papers, batch mode: collapsed Gibbs, SGRLD, OVB, HSVG",
         f"{_SGRLD}, Figure 2 (a)",
         "Collapsed Gibbs has the lowest perplexity, then SGRLD, then OVB, then HSVG.",
         "docword.NAME.txt(.gz), or a folder with it, and vocab.NAME.txt next to it",
@@ -118,7 +118,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     ),
     "sgrld-wikipedia": Experiment(
         "lda_curves:sgrld_wikipedia",
-        "Wikipedia online: SGRLD, OVB, HSVG as published; all samplers with defaults",
+        "perplexity on Wikipedia: SGRLD, OVB, HSVG as published, and sgmc's defaults",
         f"{_SGRLD}, Figure 2 (b)",
         "HSVG is better than OVB, and SGRLD is a substantial improvement on both.",
         _PARTS,
@@ -140,7 +140,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     ),
     "scir-lda": Experiment(
         "lda_curves:scir_lda",
-        "Wikipedia online: SCIR and SGRLD, with published and with equal priors",
+        "perplexity on Wikipedia: SCIR and SGRLD, with published and with equal priors",
         f"{_SCIR}, Figure 3 (a)",
         "SCIR still improves when SGRLD begins to converge.",
         _PARTS,
@@ -171,7 +171,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     ),
     "smld-lda": Experiment(
         "lda_curves:smld_lda",
-        "Wikipedia online: mirrored Langevin, exact and approximate, and SGRLD",
+        "perplexity on Wikipedia: mirrored Langevin, exact and approximate, and SGRLD",
         f"{_SMLD}, Figure 1 (b)",
         "SMLD-approximate converges clearly faster than SGRLD, and to a better level.",
         _PARTS,

@@ -233,7 +233,11 @@ def read(folder: Path, setting: ExperimentSetting, listener: ExperimentListener)
         )
         data = SplitCorpus(first(train, QUICK_DOCUMENTS[0]), len(words), held_out)
     if len(data.held_out.observed) == 0:
-        raise CorpusError("no document has both observed and held-out tokens", observed)
+        raise CorpusError(
+            "no document has both observed and held-out tokens; check that both files have the "
+            "same documents",
+            observed,
+        )
     return data
 
 

@@ -253,7 +253,9 @@ def sentences(outcomes: dict[str, list[Outcome]], setting: ExperimentSetting) ->
         for n in adjusted
     )
     verdict = "as in the paper" if adjusted[0] == "em-rld" else "NOT the paper's order"
-    text.append(f"with a correct accept step the best mean ESS of {KEPT} is {order}: {verdict}.")
+    text.append(
+        f"with a correct accept step, the best mean ESS of {KEPT} draws is {order}: {verdict}."
+    )
     free, truth = best["em-rld-unadjusted"], exact()
     top = max(best, key=lambda n: best[n].ess_mean)
     text.append(

@@ -192,7 +192,7 @@ def duration(value: str) -> float:
         raise UsageError(f"'{value}' is not a duration; write 30s, 15m or 2h30m")
     seconds = sum(float(n) * units[u] for n, u in parts)
     if not 0 < seconds < 1e9:
-        raise UsageError(f"'{value}' is not a duration above 0")
+        raise UsageError(f"'{value}' is not a duration above 0, such as 30s or 2h30m")
     return seconds
 
 
@@ -212,7 +212,7 @@ def every(value: str) -> int | str:
     if re.fullmatch(r"\d{1,9}", value) and int(value) > 0:
         return int(value)
     if value.isdigit():
-        raise UsageError(f"'{value}' is not a number of iterations of at least 1")
+        raise UsageError(f"'{value}' is not a number of iterations; give 1 or more")
     duration(value)
     return value
 
@@ -441,7 +441,7 @@ def columns(value: str) -> str:
             f"'{value}' has an empty name; write NAME or NAME:kind, separated by commas"
         )
     if len(set(names)) < len(names):
-        raise UsageError(f"'{value}' has the same field twice")
+        raise UsageError(f"'{value}' has the same field twice; remove one")
     for word in ("auto", EVERYTHING, NOTHING):
         if word in names and value != word:
             raise UsageError(

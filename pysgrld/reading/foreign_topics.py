@@ -123,7 +123,8 @@ def _read_matrix(path: Path, vocabulary: Path) -> ForeignTopics:
         shape = " x ".join(map(str, matrix.shape))
         raise CorpusError(
             f"is a matrix of {shape}, without a row or column for each of the "
-            f"{plural(len(words), 'word')} in {vocabulary}",
+            f"{plural(len(words), 'word')} in {vocabulary}; give the words of these topics with "
+            "--topic-words",
             path,
         )
     phi = matrix if matrix.shape[1] == len(words) else matrix.T

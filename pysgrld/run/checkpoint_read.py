@@ -301,7 +301,9 @@ def verify_checkpoint(path: Path, invariants: Mapping[str, Invariant] = NONE) ->
     """
     step = parse_step(path.name)
     if step is None or not is_folder(path):
-        raise MissingInputError(f"{path}: is not a checkpoint (a folder called step-NNNNNNNN)")
+        raise MissingInputError(
+            f"{path}: is not a checkpoint (a folder called step-NNNNNNNN); check the path"
+        )
     return _report(step, path, whole=True, invariants=invariants)
 
 

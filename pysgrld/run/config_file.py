@@ -57,7 +57,9 @@ def read_config(path: Path) -> bytes:
         if config.get("schema", SCHEMA) == SCHEMA and (problem := misfit(record, _RECORD)):
             raise ValueError(problem)
     except (FileNotFoundError, NotADirectoryError):
-        raise MissingInputError(f"{path}: is not a run (it has no {CONFIG})") from None
+        raise MissingInputError(
+            f"{path}: is not a run (it has no {CONFIG}); check the path"
+        ) from None
     except OSError as error:
         raise MissingInputError(f"{file}: cannot be read: {error.strerror}") from error
     except ValueError as error:

@@ -144,7 +144,9 @@ class RunDirectory:
         try:
             text = vocabulary_text(vocabulary)
         except UnicodeEncodeError as error:
-            raise CorpusError(f"a vocabulary word is not valid UTF-8: {error.reason}") from None
+            raise CorpusError(
+                f"a vocabulary word is not UTF-8 ({error.reason}); remove it"
+            ) from None
         record: dict[str, Any] = {"free": []} | jsonio.plain(dict(config), where="config")
         record["schema"] = SCHEMA
         digest = hashlib.sha256(text).hexdigest()

@@ -84,7 +84,7 @@ def parse_grid(text: str) -> Axis:
     name = name.strip().removeprefix("--")
     values = [value.strip() for value in typed.split(",")]
     if not equals or not all(values):
-        raise UsageError(f"'{text}' is not NAME=VALUE,VALUE,...")
+        raise UsageError(f"'{text}' is not of the form NAME=VALUE,VALUE,...")
     option = OPTIONS.get(name)
     if option is None:
         raise UsageError(f"'{name}' is not an option of training; see 'sgmc train --help-all'")

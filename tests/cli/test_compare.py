@@ -238,7 +238,7 @@ def test_the_latest_week_of_one_run_is_compared_with_the_time_before(two, tmp_pa
         ((LEFT, "bible-scir"), 2, "a run cannot be compared with itself; give two different runs"),
         ((LEFT, "nothing"), 66, "nothing: is not a run"),
         ((LEFT, RIGHT, "--layer", "1,2"), 2, "has 1 layer"),
-        ((LEFT, RIGHT, "--layer", "1,2,3"), 2, "--layer: '1,2,3' is neither one layer nor two"),
+        ((LEFT, RIGHT, "--layer", "1,2,3"), 2, "--layer: '1,2,3' has more than two layers"),
         ((LEFT, RIGHT, "--open"), 2, "require --html FILE.html"),
         ((LEFT, RIGHT, "--html", "."), 73, ".: is a folder"),
         ((LEFT, RIGHT, "--carry-labels"), 66, "no topic has a name that can be copied"),

@@ -220,7 +220,7 @@ def test_several_chains(sgmc):
     ("args", "said"),
     [
         (("topics", "run", "--intervals"), "components differ between samples"),
-        (("export", "run", "--to", "npy", "-o", "all", "--draw", "all"), "and their number varies"),
+        (("export", "run", "--to", "npy", "-o", "all", "--draw", "all"), "and vary in number"),
         (
             ("eval", "run", "--corpus", "new.txt", "--observed", "0.5"),
             "a mixture scores whole documents",

@@ -50,7 +50,7 @@ def test_needs_are_printed_and_nothing_is_kept(corpus, monkeypatch):
     assert "useful threads" in shown
     assert "Gibbs sweeps" in shown
     assert f"to use {MOST} threads, give --minibatch" in shown
-    assert f"more than {MOST} threads: several chains (--chains), or ranks (--mpi)" in shown
+    assert f"to use more than {MOST} threads, give several chains (--chains), or ranks" in shown
 
 
 def test_a_sample_is_planned_as_the_corpus_that_it_is_a_sample_of(corpus, monkeypatch):

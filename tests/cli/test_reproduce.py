@@ -452,7 +452,7 @@ def test_a_missing_corpus_is_said_with_what_is_wanted(monkeypatch, tmp_path, nam
         (("--quick",), "give an experiment"),
         (("dlda-mnist", "--corpus", ".", "--seeds", "2"), "--seeds does not apply to dlda-mnist"),
         (("dlda-mnist", "--corpus", ".", "--rows", "a"), "--rows does not apply to dlda-mnist"),
-        (("dlda-table1", "--corpus", ".", "--rows", "a,"), "is not a list of rows"),
+        (("dlda-table1", "--corpus", ".", "--rows", "a,"), "has an empty name; write names"),
         (("mld-tv", "--corpus", "."), "mld-tv, which makes its own data"),
         (("scir-synthetic", "--seeds", "2"), "--seeds does not apply to scir-synthetic"),
         (("dlda-table1", "--corpus", ".", "--rows", "lda"), "--rows lda: no such row"),

@@ -238,7 +238,7 @@ def test_a_folder_of_files_is_read_in_order_of_path(tmp_path):
         f"{folder}: ignored 2 files or folders (hidden)",
         f"{folder}: 1 empty file",
         "1 document without a known word skipped",
-        "1 column kept: folder (choose others with --meta-field NAME,...)",
+        "1 column kept: folder (choose other columns with --meta-field NAME,...)",
     ]
     assert words(corpus) == [{"first": 1, "file": 1}, {"second": 1, "file": 1}]
 

@@ -40,9 +40,9 @@ def test_every_combination_contends_in_a_folder_with_its_values():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("eta", "is not NAME=VALUE"),
-        ("eta=", "is not NAME=VALUE"),
-        ("eta=0.1,,0.2", "is not NAME=VALUE"),
+        ("eta", "is not of the form NAME=VALUE"),
+        ("eta=", "is not of the form NAME=VALUE"),
+        ("eta=0.1,,0.2", "is not of the form NAME=VALUE"),
         ("etta=0.1", "not an option of training"),
         ("eta=blue", "is not a number"),
         ("eta=0.1,0.10", "the same value twice"),

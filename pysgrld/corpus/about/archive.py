@@ -224,12 +224,12 @@ class _Automatic:
     def report(self, left_out: Iterable[str], rare: Sequence[str]) -> None:
         """Log the names of the columns that were kept, and of the columns that were left out."""
         reasons = [
-            (self.large, f"more than {ROOM >> 20} MB of text"),
-            ([*left_out], "long texts or nested values"),
-            (rare, "values in fewer documents than the kept columns"),
+            (self.large, f"they have more than {ROOM >> 20} MB of text"),
+            ([*left_out], "they have long texts or nested values"),
+            (rare, "fewer documents have values than in the kept columns"),
         ]
         others = [f"{_listed(names)} ({why})" for names, why in reasons if names]
-        advice = "choose others with --meta-field NAME,..."
+        advice = "choose other columns with --meta-field NAME,..."
         if self.kept:
             left = f"; left out: {', '.join(others)}" if others else ""
             noun = plural(len(self.kept), "column")

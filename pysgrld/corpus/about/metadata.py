@@ -130,8 +130,8 @@ class Metadata:
             if not self.named:
                 noun = "id" if key[0] == ID else key[1]
                 self.log(
-                    f"{self.path}: rows are matched to documents by {noun!r} (choose another with "
-                    "--id-field NAME)"
+                    f"{self.path}: rows are matched to documents by {noun!r} (choose another "
+                    "column with --id-field NAME)"
                 )
         match = GrowingFile(self.folder / "match", "<i8")
         used = np.zeros(size, np.bool_)
@@ -221,7 +221,7 @@ class Metadata:
         if first is not None and size:
             column, _ = next(iter(columns.values()))
             value = _values(column, np.zeros(1, np.int64))[0].decode(errors="replace")
-            example = f" (document 1 is {first.called[0][:60]!r}; row 1 has {value[:60]!r})"
+            example = f" (document 1 is {first.called[0][:60]!r}, but row 1 has {value[:60]!r})"
         raise CorpusError(
             "rows cannot be matched to documents: no column has ids or file names, and the "
             f"table has {plural(size, 'row')}, but {plural(read, 'document')} were read, "

@@ -118,7 +118,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
     if lines.broken:
         context.log(
             f"{source.label}: {plural(lines.broken, 'record')} have line breaks within a quoted "
-            "field"
+            "field (--set quote=none reads quotation marks as plain characters)"
         )
     if n_headers:
         context.log(

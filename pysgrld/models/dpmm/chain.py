@@ -98,7 +98,7 @@ class MixtureChain(Mixture, Chain):
         h = self.step_size
         batch = batch or self.next_batch()
         if batch is None:
-            raise EOFError(f"the corpus has no documents left for iteration {self.step}")
+            raise EOFError(f"iteration {self.step} has no documents, because the stream has ended")
         documents = Documents(batch.indptr, batch.words[batch.indices], batch.counts)
         self.iterate(documents, batch.doc_ids, h / self.step_size_at(self.warm_up))
         return Visit(len(documents), documents.tokens, h)

@@ -77,7 +77,7 @@ def chain(
     if not isinstance(stream, Epochs):
         raise UsageError(
             "the spherical admixture model computes word weights from the whole corpus, so the "
-            "corpus must be stored"
+            "corpus must be stored: build it with 'sgmc corpus build'"
         )
     source = stream.source
     # A model that is loaded for reading has no documents.

@@ -36,7 +36,7 @@ def files(results: Results, request: ExportRequest) -> list[str]:
     if request.draw == "all":
         if results.fitted.no_mean:
             raise UsageError(
-                f"--draw all: {results.fitted.no_mean}, and their number varies; use the "
+                f"--draw all: {results.fitted.no_mean}, and vary in number; use the "
                 f".safetensors file of each sample in {results.path / 'samples'}"
             )
         if not results.kept():
