@@ -86,8 +86,8 @@ def answer(results: Results, layer_index: int, question: Question, *, as_json: b
         for column in similar.columns:
             echo(
                 fill(
-                    f"{like} was read as the number of a row; to compare with the document that has "
-                    f"{like} in column {shown(column)}, give --like {shown(column)}={like}\n"
+                    f"{like} was read as the number of a row; to compare with the document that "
+                    f"has {like} in column {shown(column)}, give --like {shown(column)}={like}\n"
                 )
             )
         echo("similarity  document; common topics; text")

@@ -150,8 +150,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         "scir_dpmm:run",
         "Dirichlet-process mixture of web users: Gibbs, SCIR, SGRLD, authors' settings",
         f"{_SCIR}, Figure 3 (b)",
-        "SCIR converges to a lower (better) score, and its scores vary less. SGRLD gets worse in the "
-        "end, and proposes many more clusters than are needed.",
+        "SCIR converges to a lower (better) score, and its scores vary less. SGRLD gets worse in "
+        "the end, and proposes many more clusters than are needed.",
         _PARTS,
         ("rows", "seeds"),
     ),
@@ -181,8 +181,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         "sam_circle:run",
         "density with two modes on a circle, noisy gradients: SGGMC and the thermostat",
         f"{_SGGMC}, section 5.1, Figure 3",
-        "If the sampler knows the variance of the noise, its draws follow the true distribution: the "
-        "noise does not distort them.",
+        "If the sampler knows the variance of the noise, its draws follow the true distribution: "
+        "the noise does not distort them.",
     ),
     "sam-order": Experiment(
         "sam_order:run",

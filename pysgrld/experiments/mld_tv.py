@@ -233,8 +233,8 @@ def sentences(
         verdict = "as in the paper" if winner == "MLD" else "NOT as in the paper"
         text.append(
             f"{kind}: total variation after {compared[-1]:,} iterations at each sampler's best "
-            f"step size: {parts}, exact draws {floors[i]:.3f}. {winner} is closest to the posterior: "
-            f"{verdict}{overtaken(curves, i, compared)}."
+            f"step size: {parts}, exact draws {floors[i]:.3f}. {winner} is closest to the "
+            f"posterior: {verdict}{overtaken(curves, i, compared)}."
         )
     return [*text, say_decay(curves, compared)]
 

@@ -298,8 +298,8 @@ def sentences(rows: list[tuple[Any, ...]], *, quick: bool) -> list[str]:
         f"with steps of .005, the total variation distance is {far['sggmc-long']:.3f} with "
         f"estimated noise ({cells['sggmc-long'][9]:.0%} of the steps have more noise than the "
         f"sampler can correct), {far['sggmc-ignored']:.3f} with noise ignored, and "
-        f"{far['gsgnht']:.3f} with the thermostat (temperature {cells['gsgnht'][8]:.2f}). The noise "
-        "differs between directions, but the friction does not."
+        f"{far['gsgnht']:.3f} with the thermostat (temperature {cells['gsgnht'][8]:.2f}). The "
+        "noise differs between directions, but the friction does not."
     )
     return text
 

@@ -235,8 +235,8 @@ def sentences(
     )
     text.append(
         f"SGRLD: the slope of log bias against log h at the shortest steps is {slopes}. The slope "
-        "approaches the shape a when the step size h decreases, so the bias is O(h) only if a is at "
-        "least 1."
+        "approaches the shape a when the step size h decreases, so the bias is O(h) only if a is "
+        "at least 1."
     )
     sparse = ", ".join(f"{b.full:.0%}" for b in by_shape[0.1])
     text.append(f"a = 0.1: the mean is too large by {sparse} at h = {', '.join(map(str, steps))}.")

@@ -189,7 +189,8 @@ def _lines(file: Lines, path: Path) -> Iterator[str]:
 
     def refuse(kind: str, message: str, label: str, line: int | None) -> None:
         raise CorpusError(
-            f"has a line of more than {_LINE >> 20} MB, too long for a file of topics; give another",
+            f"has a line of more than {_LINE >> 20} MB, too long for a file of topics; give "
+            "another file",
             path,
             line,
         )

@@ -99,8 +99,8 @@ class Shapes(BlockState[Counts]):
                 check_prior(f"{self.block.name}.{name}", values)
             elif (values != fixed).any():
                 raise CheckpointError(
-                    f"array '{self.block.name}.{name}' of the checkpoint has the value {values[0]:g}, "
-                    f"but the prior of this run has {fixed:g}"
+                    f"array '{self.block.name}.{name}' of the checkpoint has the value "
+                    f"{values[0]:g}, but the prior of this run has {fixed:g}"
                 )
 
     def rows(self, words: Int32s | None = None) -> Floats:

@@ -257,8 +257,8 @@ def _checked(rows: Int64s, columns: Int64s, values: Array, documents: int, words
             i = int(np.argmax((ids < 0) | (ids >= size)))
             where = f" in document {int(rows[i]) + 1}" if name == "word" else ""
             raise _WrongError(
-                f"{name} {int(ids[i]) + 1}{where} is out of range: shape.npy allows 1 to {size}; the "
-                "file is damaged"
+                f"{name} {int(ids[i]) + 1}{where} is out of range: shape.npy allows 1 to {size}; "
+                "the file is damaged"
             )
     with np.errstate(invalid="ignore"):
         good = (values >= 0) & (values <= LARGEST)
