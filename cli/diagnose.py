@@ -244,7 +244,7 @@ def _compare_halves(name: str | None, *, quiet: bool, json: bool, threads: int |
     echo(f"{'90 % intervals of differences':<35}contain 0  worst topic  number")
     titles = {
         f"{WORDS} top words": compared.words,
-        f"{WORDS} top words, --population these": compared.words_these,
+        f"{WORDS} top words (--population these)": compared.words_these,
         "shares of topics": compared.shares,
         "shares in groups": compared.groups,
     }

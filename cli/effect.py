@@ -392,7 +392,7 @@ def _show_factor(
         f"{plural(len(order), 'topic')} {'differs' if differing == 1 else 'differ'}"
     )
     if not rows:
-        echo("  no topic differs\n")
+        echo("  no topic has different shares\n")
         return
     small = [
         f"{value} ({count})"

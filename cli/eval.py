@@ -125,7 +125,8 @@ def command(run: str | None, perplexity: bool, coherence: bool, **values: Any) -
             figures, shown = results.coherence(10), results.fitted.shown(0)
             if figures is None:
                 raise MissingInputError(
-                    f"{results.missing_corpus}, so coherence cannot be computed"
+                    f"{results.missing_corpus}, so coherence cannot be computed; restore the "
+                    "corpus, or train with 'sgmc train'"
                 )
             record["coherence"] = {
                 "npmi": float(figures.npmi[shown].mean()),
@@ -200,7 +201,7 @@ def _score(
 
 def _show_scores(results: Results, scores: Evaluation) -> None:
     kind = scores.kind
-    how = "without a known word" if kind.whole else "too short to be split"
+    how = "without a known word" if kind.whole else "that are too short to be split"
     dropped = f"; ignored {scores.dropped:,} more {how}" if scores.dropped else ""
     tokens = plural(scores.held_out_tokens, "token" if kind.whole else "held-out token")
     echo(

@@ -266,7 +266,10 @@ def _said(screen: Screen, out: str, done: Inferred, documents: NamedDocuments) -
     empty = f", {done.empty:,} of them without a known word" if done.empty else ""
     where = "" if out == "-" else f"{out}: "
     for field in sorted(documents.absent) if done.documents else ():
-        screen.note(f"no document has a field {field[:40]!r} (--keep-field)", Severity.WARNING)
+        screen.note(
+            f"no document has a field {field[:40]!r} (--keep-field); give a field that they have",
+            Severity.WARNING,
+        )
     if done.documents and done.empty == done.documents:
         screen.note(
             "no document has a word of the run's vocabulary, so all rows are equal; check that "

@@ -448,7 +448,10 @@ def estimate_run_effects(
         )
     corpus = results.training_corpus()
     if corpus is None:
-        raise MissingInputError(f"{results.missing_corpus}, so effects cannot be estimated")
+        raise MissingInputError(
+            f"{results.missing_corpus}, so effects cannot be estimated; restore the corpus, or "
+            "train with 'sgmc train'"
+        )
     rows = np.arange(corpus.documents)
     topics = results.fitted.shown(layer)
     return estimate_effects(

@@ -168,7 +168,7 @@ def _corpus_of(results: Results) -> Corpus:
     if corpus is None:
         raise MissingInputError(
             f"{results.missing_corpus}, so the latest documents cannot be compared with earlier "
-            "ones"
+            "documents; restore the corpus, or train with 'sgmc train'"
         )
     return corpus
 

@@ -50,8 +50,8 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     verdict = "as in the paper" if ratio.min() >= 1 else "NOT as in the paper"
     sentence = (
         "squared error of the primal gradient, divided by the squared error of the dual "
-        f"gradient: {rows[1][3]:.2g} to {rows[3][3]:.2g} in 95 % of the posterior, at least "
-        f"{ratio.min():.2g}: {verdict}."
+        f"gradient: {rows[1][3]:.2g} to {rows[3][3]:.2g} in 95 % of the posterior, nowhere less "
+        f"than {ratio.min():.2g}: {verdict}."
     )
     return Report(HEAD, rows, [sentence], files)
 

@@ -92,8 +92,9 @@ def unknown_seeds(seeds: Any, vocabulary: Sequence[str]) -> str | None:
         return None
     remainder = f" and {len(missing) - NAMED:,} more" if len(missing) > NAMED else ""
     return (
-        f"--seed-words: {plural(len(missing), 'seed')} not among the "
-        f"{plural(len(vocabulary), 'word')} of the corpus and ignored: "
+        f"--seed-words: ignored {plural(len(missing), 'seed')} that "
+        f"{'is' if len(missing) == 1 else 'are'} not among the "
+        f"{plural(len(vocabulary), 'word')} of the corpus: "
         f"{' '.join(missing[:NAMED])}{remainder}"
     )
 

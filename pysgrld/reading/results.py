@@ -415,10 +415,10 @@ class Results(KeptSamples):
     def without_corpus(self) -> str:
         """Return a remark on shares and coherence, for a run whose training corpus is missing."""
         if self.fit_measures.npmi is not None:
-            return "shares and coherence were computed during the fit"
+            return "topic shares and coherence were computed during the fit"
         if is_folder(self.path / "holdout"):
-            return "coherence is missing, and shares are computed from held-out documents"
-        return "shares and coherence are missing"
+            return "coherence is missing, and topic shares are computed from held-out documents"
+        return "topic shares and coherence are missing"
 
     def training_documents(self, corpus: Corpus) -> PositionsExcept:
         """Return the positions of the training documents in `training_corpus`."""

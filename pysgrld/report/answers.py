@@ -561,5 +561,8 @@ def plain(value: Any) -> Any:
 def _corpus(results: Results) -> Corpus:
     corpus = results.training_corpus()
     if corpus is None:
-        raise MissingInputError(f"{results.missing_corpus}, so documents cannot be described")
+        raise MissingInputError(
+            f"{results.missing_corpus}, so documents cannot be described; restore the corpus, or "
+            "train with 'sgmc train'"
+        )
     return corpus

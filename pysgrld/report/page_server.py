@@ -180,7 +180,10 @@ class _Handler(BaseHTTPRequestHandler):
         name = name.partition("?")[0]
         content = _read(self.server.folder, name or INDEX) if _NAME.fullmatch(name) else None
         if content is None:
-            self._refuse(HTTPStatus.NOT_FOUND, "the report has no such file")
+            self._refuse(
+                HTTPStatus.NOT_FOUND,
+                "the report has no such file; open the address that sgmc printed",
+            )
             return
         if name.endswith(".bin"):
             kind, policy = "application/octet-stream", "default-src 'none'"

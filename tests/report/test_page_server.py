@@ -201,7 +201,9 @@ def test_only_files_of_the_page_are_served(served, folder, name):
     assert status == 404
     assert b"secret" not in answer
     assert headers.items() >= HEADERS.items()
-    assert served.lines == ["refused a request: the report has no such file"]
+    assert served.lines == [
+        "refused a request: the report has no such file; open the address that sgmc printed"
+    ]
 
 
 def test_a_folder_that_is_a_link_is_not_followed(served, folder, tmp_path):

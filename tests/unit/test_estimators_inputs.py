@@ -131,7 +131,7 @@ def test_seed_words_guide_topics_of_texts_and_of_columns(tmp_path):
     texts = ["ball goal team ball goal"] * 30 + ["moon star orbit moon star"] * 30
     how = {"n_components": 2, "max_iter": 60, "holdout": 0, "seed_weight": 0.2}
     seeds = {"sky": ["orb*"], "sport": ["team", "nowhere"]}
-    with pytest.warns(UserWarning, match="seed_words: 1 seed not among .* nowhere"):
+    with pytest.warns(UserWarning, match="seed_words: ignored 1 seed that is not among .* nowhere"):
         lda = LDA(**how, seed_words=seeds).fit(texts)
     words = lda.feature_names_in_.tolist()
     assert lda.components_[:, words.index("moon")].argmax() == 0

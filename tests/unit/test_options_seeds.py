@@ -120,7 +120,7 @@ def test_words_are_found_as_written_or_folded_and_by_their_beginning():
 
 def test_unknown_seeds_are_said_and_a_topic_of_them_alone_is_refused():
     assert unknown_seeds({"a": ["team", "x", "y*"]}, WORDS) == (
-        "--seed-words: 2 seeds not among the 7 words of the corpus and ignored: x y*"
+        "--seed-words: ignored 2 seeds that are not among the 7 words of the corpus: x y*"
     )
     assert unknown_seeds({"a": ["team"]}, WORDS) is None
     assert unknown_seeds(None, WORDS) is None

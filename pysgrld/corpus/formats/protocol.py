@@ -206,7 +206,8 @@ class Noticed:
             if len(self.twins) > 1:
                 said = (
                     f"{len(self.twins):,} files have the same content as earlier files (for "
-                    f"example {file} and {first}), so their documents occur twice; remove them"
+                    f"example {file} and {first}), so their documents occur twice; remove these "
+                    "files"
                 )
             yield Message(said, Severity.WARNING)
 

@@ -108,7 +108,7 @@ class MeanFieldReader(Reader):
         """
         raise UsageError(
             "documents of --algo ovb are fitted and not sampled, so their proportions cannot be "
-            "drawn"
+            "drawn; use another --algo"
         )
 
     def token_topics(self, key: Key, parts: Draw, layer: int = 0) -> Int32s:

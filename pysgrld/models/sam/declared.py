@@ -194,7 +194,8 @@ class SphericalModel(Model["SphericalOptions"]):
         walks = SAMPLERS[options.algo].draws and options.theta_parametrisation == "root"
         if options.alpha < 0.5 and walks:
             yield Message(
-                f"--alpha {options.alpha:g} is below 0.5, so topic proportions near 0 mix slowly",
+                f"--alpha {options.alpha:g} is below 0.5, so topic proportions near 0 mix slowly; "
+                "with 0.5 or more they mix faster",
                 Severity.WARNING,
             )
 

@@ -113,7 +113,7 @@ def compare(
     if not shared:
         raise MismatchError(
             f"{runs[0].path} and {runs[1].path}: their vocabularies have no word in common, so "
-            "there is nothing to compare"
+            "there is nothing to compare; give runs of similar texts"
         )
     # Topics are compared as distributions, unless the topics of a run are unit vectors.
     how = Likening(DISTRIBUTIONS, False)

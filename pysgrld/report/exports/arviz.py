@@ -232,9 +232,11 @@ def _write_draws(
     ]
     if not np.isnan(values).all():
         unit = "document" if first.fitted.score.whole else "token"
-        variables.append((statistics, "log_probability", values, f"mean over held-out {unit}s"))
+        variables.append(
+            (statistics, "log_probability", values, f"log probability, mean over held-out {unit}s")
+        )
         if unit == "token":
-            description = "of held-out tokens, under this draw"
+            description = "perplexity of held-out tokens, under this draw"
             variables.append((statistics, "perplexity", np.exp(-values), description))
     for group, name, part, title in variables:
         group.create_variable(name, _DRAWS, data=part).attrs["long_name"] = title

@@ -57,7 +57,10 @@ def files(results: Results, request: ExportRequest) -> list[str]:
             f"{results.path}: {error}; MALLET's files need a topic per token"
         ) from None
     if results.training_corpus() is None:
-        raise MissingInputError(f"{results.missing_corpus}, so MALLET's files cannot be written")
+        raise MissingInputError(
+            f"{results.missing_corpus}, so MALLET's files cannot be written; restore the corpus, "
+            "or train with 'sgmc train'"
+        )
     for number, word in enumerate(results.vocabulary, 1):
         if _BLANK.search(word):
             raise CorpusError(

@@ -68,7 +68,10 @@ def files(results: Results, request: ExportRequest) -> list[str]:
             "distributions over words; use 'sgmc report'"
         )
     if results.training_corpus() is None:
-        raise MissingInputError(f"{results.missing_corpus}, so files for LDAvis cannot be written")
+        raise MissingInputError(
+            f"{results.missing_corpus}, so files for LDAvis cannot be written; restore the "
+            "corpus, or train with 'sgmc train'"
+        )
     return [PAGE, ARGUMENTS]
 
 

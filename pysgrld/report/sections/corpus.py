@@ -240,9 +240,9 @@ class CorpusAtAGlance(Section):
         if self._layout is None:
             return []
         surely = (
-            "the lower end of that share's interval is above 50 %"
+            "the lower end of this share's interval is above 50 %"
             if self.run.draws > 1
-            else "that share is above 50 %"
+            else "this share is above 50 %"
         )
         return [
             Definition(

@@ -193,7 +193,7 @@ class GroupShares(Section):
                 "expected to be wrong."
             )
         source = "Rubin 1981, The Annals of Statistics 9; Benjamini & Hochberg 1995"
-        return [Definition("Along the corpus, groups", text, source)]
+        return [Definition("Shares along the corpus and in groups", text, source)]
 
 
 # ---- documents in groups
