@@ -201,7 +201,7 @@ def _group_lines(
         lines += [
             "",
             "There are no intervals, and groups with a higher share are not listed, because the "
-            "run stores fewer than 20 posterior samples.",
+            "run stores fewer than 20 posterior samples. Train longer.",
         ]
     elif groups.levels:
         units = cluster_units(groups.grouping, cluster, "documents")

@@ -168,7 +168,7 @@ def command(
         if effects.draws == 1:
             screen.note(
                 "intervals ignore the uncertainty about the topics, because the run stores "
-                "fewer than 20 posterior samples"
+                "fewer than 20 posterior samples; train longer"
             )
         if out is not None:
             _write(Path(out), suffix, effects, order, names)
@@ -237,7 +237,10 @@ def _chosen(text: str, available: Sequence[int]) -> list[int]:
     chosen = [integer(0)(part) for part in text.split(",")]
     for topic in chosen:
         if topic not in available:
-            raise UsageError(f"--topics {topic}: topics are {min(available)} to {max(available)}")
+            raise UsageError(
+                f"--topics {topic}: there is no such topic; topics are {min(available)} to "
+                f"{max(available)}"
+            )
     return list(dict.fromkeys(chosen))
 
 

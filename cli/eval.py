@@ -222,7 +222,7 @@ def _show_scores(results: Results, scores: Evaluation) -> None:
     ]
     if scores.own_words is not None:
         own = _with_error(kind, scores.own_words.perplexity)
-        lines.append(("with own words", own, "expects that documents repeat their words"))
+        lines.append(("with own words", own, "assumes that a document repeats its words"))
     if scores.pooled is not None:
         figure = _with_error(kind, scores.pooled)
         lines.append(

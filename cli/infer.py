@@ -223,7 +223,8 @@ def command(
             parts = prepare_parts(parts, record, force=force)
             for moved in parts.damaged:
                 screen.note(
-                    f"{moved}: new name of a damaged part, which is written again", Severity.WARNING
+                    f"{moved}: is the new name of a damaged part, which is written again",
+                    Severity.WARNING,
                 )
             if parts.existing:
                 finished = plural(len(parts.existing), "finished part", "finished parts")

@@ -219,7 +219,7 @@ class Screen(logging.Handler):
         self.last = time.monotonic()
         self._line("evaluation", evaluation_line(record), **record)
         share = 100 * record["wait_seconds"] / max(record["train_seconds"], 1e-9)
-        self.detail(f"waiting for documents: {share:.1f} % of the training time")
+        self.detail(f"time spent waiting for documents: {share:.1f} % of the training time")
 
     def finished(self, run: RunDirectory, line: str) -> None:
         """Print the result of a finished run, and commands that show its topics."""

@@ -266,7 +266,7 @@ def _setup(path: str | None) -> str:
     try:
         return read_input(path, LARGEST, "setup of a job").decode()
     except UnicodeDecodeError:
-        raise CorpusError(f"--setup {path}: is not a text in UTF-8") from None
+        raise CorpusError(f"--setup {path}: is not a text in UTF-8; save it as UTF-8") from None
 
 
 def _program() -> tuple[str, ...]:

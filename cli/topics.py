@@ -231,7 +231,9 @@ def command(
             return
         if tree:
             if layer is not None or intervals or names:
-                raise UsageError("--tree cannot be combined with --layer, --intervals or --names")
+                raise UsageError(
+                    "--tree cannot be combined with --layer, --intervals or --names; leave them out"
+                )
             _show_tree(results, top or 6, as_json=values["json"])
             return
         if intervals and results.fitted.no_mean:
@@ -394,7 +396,7 @@ def _show_tree(results: Results, top: int, *, as_json: bool) -> None:
         return
     echo(
         f"{results.path}, layers of {', '.join(map(str, results.fitted.layers))} topics; "
-        "percentages are shares of the topic above\n"
+        "a percentage is the share of a topic in the topic above\n"
     )
 
     def show(node: Node, depth: int) -> None:

@@ -348,7 +348,7 @@ class ReportedRun:
         if self.terms.draws and self.draws == 1:
             self.missing.append(
                 "shares of documents have no intervals, because the run stores fewer than 20 "
-                "posterior samples"
+                "posterior samples (train longer)"
             )
         self.shown = heaviest(fitted.shown(at), self.weights)
         self.names = automatic(self.first_words, results.vocabulary, self.shown)

@@ -217,7 +217,7 @@ def test_the_command_names_a_damaged_part(place, tmp_path):
     done = CliRunner().invoke(main, given)
     assert done.exit_code == 0, done.output
     assert (
-        "_part-000001.csv.damaged-1: new name of a damaged part, which is written again"
+        "_part-000001.csv.damaged-1: is the new name of a damaged part, which is written again"
         in done.output
     )
     assert "resuming after 1 finished part" in done.output
