@@ -15,8 +15,8 @@ from pysgrld.errors import UsageError
 from pysgrld.options.parse import choice
 
 _SETTLED = "without this option, training ends when held-out perplexity has converged"
-_RUN = "the run's folder is the model"
-_WITH_TEXTS = "pass the documents as an argument"
+_RUN = "the folder of a run contains the model"
+_WITH_TEXTS = "give the documents as its argument"
 _COUNTED = "sgmc counts words and uses no embeddings"
 
 
@@ -93,10 +93,14 @@ PEERS = (
     Peer("batch_size", "scikit-learn", "--minibatch"),
     Peer("update_every", "gensim", "--minibatch"),
     Peer("max_doc_update_iter", "scikit-learn", "--sweeps"),
-    Peer("decay", "gensim", "--step-size", "give the value as C in A,B,C"),
-    Peer("learning_decay", "scikit-learn", "--step-size", "give the value as C in A,B,C"),
-    Peer("offset", "gensim", "--step-size", "give the value as B in A,B,C"),
-    Peer("learning_offset", "scikit-learn", "--step-size", "give the value as B in A,B,C"),
+    Peer("decay", "gensim", "--step-size", "give its value as C in --step-size A,B,C"),
+    Peer(
+        "learning_decay", "scikit-learn", "--step-size", "give its value as C in --step-size A,B,C"
+    ),
+    Peer("offset", "gensim", "--step-size", "give its value as B in --step-size A,B,C"),
+    Peer(
+        "learning_offset", "scikit-learn", "--step-size", "give its value as B in --step-size A,B,C"
+    ),
     Peer("learning_rate", "others", "--step-size"),
     Peer("random-seed", "MALLET", "--seed"),
     Peer("random_state", "gensim, scikit-learn", "--seed"),
@@ -134,7 +138,7 @@ PEERS = (
     ),
     Peer("no_above", "gensim", "--max-df"),
     Peer("upper.thresh", "stm", "--max-df"),
-    Peer("rm_top", "tomotopy", "--max-df", "or list the words in a file for --stop-words"),
+    Peer("rm_top", "tomotopy", "--max-df", "or give a file of these words to --stop-words"),
     Peer("keep_n", "gensim", "--max-vocab"),
     Peer("max_features", "scikit-learn", "--max-vocab"),
     Peer(
@@ -144,8 +148,8 @@ PEERS = (
         "English stop words are removed by default",
     ),
     Peer("stoplist-file", "MALLET", "--stop-words"),
-    Peer("extra-stopwords", "MALLET", "--stop-words", "as in --stop-words english,FILE"),
-    Peer("customstopwords", "stm", "--stop-words", "as in --stop-words english,FILE"),
+    Peer("extra-stopwords", "MALLET", "--stop-words", "give --stop-words english,FILE"),
+    Peer("customstopwords", "stm", "--stop-words", "give --stop-words english,FILE"),
     Peer("token-regex", "MALLET", "--token-pattern"),
     Peer("tokenizer", "scikit-learn", "--token-pattern"),
     Peer(
@@ -174,20 +178,20 @@ PEERS = (
     Peer("preserve-case", "MALLET", "", "text is always converted to lower case"),
     Peer("lowercase", "scikit-learn, stm", "", "text is always converted to lower case"),
     Peer("stem", "stm", "--segment", "--segment english gives dictionary forms instead of stems"),
-    Peer("lemmatize", "others", "--segment", "as in --segment english"),
+    Peer("lemmatize", "others", "--segment", "give --segment english"),
     Peer("decode_error", "scikit-learn", "--on-bad-document"),
     Peer("separator", "others", "", "sgmc finds the delimiter in the first line of a CSV"),
     # ---- stored models
     Peer("output-model", "MALLET", "--out"),
     Peer("output-dir", "others", "--out"),
     Peer("input-model", "MALLET", "--resume"),
-    Peer("warm_start", "scikit-learn", "--resume", "as in --resume RUN"),
-    Peer("update", "gensim", "sgmc train --resume", "new documents go to partial_fit in Python"),
+    Peer("warm_start", "scikit-learn", "--resume", "give --resume RUN"),
+    Peer("update", "gensim", "sgmc train --resume", "in Python, give new documents to partial_fit"),
     Peer(
         "partial_fit",
         "scikit-learn",
         "sgmc train --resume",
-        "new documents go to partial_fit in Python",
+        "in Python, give new documents to partial_fit",
     ),
     Peer("save", "gensim, tomotopy", "", _RUN),
     Peer("load", "gensim, tomotopy", "sgmc runs", _RUN),
@@ -208,7 +212,7 @@ PEERS = (
         "inferencer-filename",
         "MALLET",
         "sgmc infer",
-        "the run contains everything, so no further file is needed",
+        "the folder of the run contains everything that sgmc infer needs",
     ),
     Peer("doc-topics-threshold", "MALLET", "sgmc infer --top"),
     Peer("doc-topics-max", "MALLET", "sgmc infer --top"),
@@ -218,7 +222,7 @@ PEERS = (
         "evaluator-filename",
         "MALLET",
         "sgmc eval",
-        "the run contains everything, so no further file is needed",
+        "the folder of the run contains everything that sgmc eval needs",
     ),
     Peer("score", "scikit-learn", "sgmc eval"),
     Peer("log_perplexity", "gensim", "sgmc eval --perplexity"),
@@ -253,7 +257,7 @@ PEERS = (
     Peer("checkBeta", "stm", "sgmc diagnose"),
     Peer("multiSTM", "stm", "sgmc diagnose"),
     Peer("stability", "others", "sgmc diagnose"),
-    Peer("topicQuality", "stm", "sgmc topics", "the table includes the coherence of each topic"),
+    Peer("topicQuality", "stm", "sgmc topics", "its table includes the coherence of each topic"),
     Peer(
         "hierarchical_topics",
         "BERTopic",
@@ -333,7 +337,7 @@ METHODS_OF_PEERS = {
     "labels_": ("transform", "the topic with the greatest share is transform(X).argmax(axis=1)"),
     **dict.fromkeys(
         ("visualize_distribution", "visualize_approximate_distribution"),
-        ("documents_frame", "plot the rows of the returned table"),
+        ("documents_frame", "plot the rows of the table that documents_frame returns"),
     ),
     **dict.fromkeys(
         ("representative_docs_", "get_representative_docs", "findThoughts"),
@@ -349,9 +353,12 @@ METHODS_OF_PEERS = {
     "delete_topics": ("", "fit again with other stop words, or leave rows out of the tables"),
     **dict.fromkeys(
         ("topics_per_class", "visualize_topics_per_class", "estimateEffect"),
-        ("effect", "as effect(X, '~ class', data)"),
+        ("effect", "call effect(X, '~ class', data)"),
     ),
-    "visualize_topics_over_time": ("topics_over_time", "plot the rows of the returned table"),
+    "visualize_topics_over_time": (
+        "topics_over_time",
+        "plot the rows of the table that topics_over_time returns",
+    ),
     **dict.fromkeys(("log_perplexity", "bound", "bound_", "ll_per_word"), ("perplexity", "")),
     **dict.fromkeys(("update", "merge_models"), ("partial_fit", "")),
     **dict.fromkeys(("train", "add_doc"), ("fit", "fit takes a list of all texts")),
