@@ -343,7 +343,8 @@ def merge(place: Path, listener: Listener) -> Corpus:
     for name, part in zip(names, parts, strict=True):
         if part.vocabulary != parts[0].vocabulary:
             raise CorpusError(
-                "has a different vocabulary than the first shard; build it again", folder / name
+                "this shard has a different vocabulary than the first shard; build it again",
+                folder / name,
             )
     # If bad documents were skipped in any shard, the merged corpus records this.
     if any(part.provenance["options"].get("on_bad_document") == "skip" for part in parts):

@@ -133,10 +133,11 @@ def read_images(path: Path) -> Images:
     except SgmcError:
         raise
     except (OSError, EOFError, ValueError) as error:
-        raise CorpusError(f"cannot be read: {error}; get the file again", file) from None
+        raise CorpusError(f"the file cannot be read: {error}; get it again", file) from None
     if data[:4] != MAGIC or len(data) < 16:
         raise CorpusError(
-            "is not an idx file of images (unsigned bytes, three axes); get the file again", file
+            "this is not an idx file of images (unsigned bytes, three axes); get the file again",
+            file,
         )
     n, height, width = (int(size) for size in np.frombuffer(data, ">u4", 3, 4))
     if len(data) != 16 + n * height * width:

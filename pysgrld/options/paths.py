@@ -368,5 +368,9 @@ def read_input(path: str | Path, largest: int, description: str) -> bytes:
         except OSError as error:
             raise path_error(path, error) from None
     if len(data) > largest:
-        raise CorpusError(f"is larger than {largest >> 20} MB, so it is not a {description}", path)
+        raise CorpusError(
+            f"this is larger than {largest >> 20} MB, so it is not a {description}; give another "
+            "file",
+            path,
+        )
     return bytes(data)

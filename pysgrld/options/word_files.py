@@ -212,9 +212,11 @@ def read_seed_words(path: str) -> SeedWords:
             try:
                 topics = json.loads(text, object_pairs_hook=list)
             except (ValueError, RecursionError) as error:
-                raise UsageError(f"is not JSON ({error})") from None
+                raise UsageError(f"the file is not JSON ({error})") from None
             if text.lstrip()[:1] != "{":
-                raise UsageError("is not a JSON object of topic names, each with its words")
+                raise UsageError(
+                    "the file is not a JSON object of topic names, each with its words"
+                )
             return seed_words(topics)
         for number, line in enumerate(text.splitlines(), 1):
             name, colon, words = line.partition(":")

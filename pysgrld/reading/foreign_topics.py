@@ -91,8 +91,8 @@ def read_foreign_topics(path: Path, vocabulary: Path | None = None) -> ForeignTo
         )
     if len(counts) * len(words) > _CELLS:
         raise CorpusError(
-            f"has {plural(len(counts), 'topic')} over {plural(len(words), 'word')}, too many to "
-            "read; give fewer topics, or topics over fewer words",
+            f"the file has {plural(len(counts), 'topic')} over {plural(len(words), 'word')}, too "
+            "many to read; give fewer topics, or topics over fewer words",
             path,
         )
     phi = np.zeros((len(counts), len(words)))
@@ -118,11 +118,11 @@ def _read_matrix(path: Path, vocabulary: Path) -> ForeignTopics:
     except _INVALID:
         matrix = None
     if not isinstance(matrix, np.ndarray):
-        raise CorpusError("is not a matrix in NumPy format; write it with np.save", path)
+        raise CorpusError("this is not a matrix in NumPy format; write it with np.save", path)
     if matrix.ndim != 2 or len(words) not in matrix.shape or matrix.dtype.kind not in "fiu":
         shape = " x ".join(map(str, matrix.shape))
         raise CorpusError(
-            f"is a matrix of {shape}, without a row or column for each of the "
+            f"this is a matrix of {shape}, without a row or column for each of the "
             f"{plural(len(words), 'word')} in {vocabulary}; give the words of these topics with "
             "--topic-words",
             path,
@@ -189,7 +189,7 @@ def _lines(file: Lines, path: Path) -> Iterator[str]:
 
     def refuse(kind: str, message: str, label: str, line: int | None) -> None:
         raise CorpusError(
-            f"has a line of more than {_LINE >> 20} MB, too long for a file of topics; give "
+            f"the file has a line of more than {_LINE >> 20} MB, too long for topics; give "
             "another file",
             path,
             line,

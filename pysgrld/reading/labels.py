@@ -104,9 +104,9 @@ def read_labels(path: Path, topics: int) -> dict[int, Label]:
     except CorpusError:
         raise
     except ValueError as error:
-        raise _wrong(path, f"is not JSON ({error})") from None
+        raise _wrong(path, f"the file is not JSON ({error})") from None
     if not isinstance(content, dict):
-        raise _wrong(path, "must be a JSON object that maps topic numbers to names")
+        raise _wrong(path, "the file must be a JSON object that maps topic numbers to names")
     labels = {}
     for number, value in content.items():
         name, author, carried = value, None, False

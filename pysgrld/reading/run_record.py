@@ -206,7 +206,7 @@ def check_shapes(
     """
     for name, model_shape in shapes.items():
         if name not in parts:
-            problem = f"has no array {name!r}"
+            problem = f"the file has no array {name!r}"
         elif parts[name].shape != model_shape:
             actual, due = (
                 " x ".join(map(str, shape)) for shape in (parts[name].shape, model_shape)

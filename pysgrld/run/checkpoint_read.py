@@ -397,10 +397,12 @@ def warn_of_changed(run: Path, name: str) -> None:
         return
     try:
         problem = (
-            "" if digest_of(path, written.size) == written else "was changed by another program"
+            ""
+            if digest_of(path, written.size) == written
+            else "the file was changed by another program"
         )
     except OSError as error:
-        problem = f"cannot be read: {error.strerror}"
+        problem = f"the file cannot be read: {error.strerror}"
     if problem:
         _warned.add(path)
         logger.warning("%s: %s; results from it may be wrong; restore it", path, problem)

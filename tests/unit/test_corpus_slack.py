@@ -73,5 +73,5 @@ def test_a_damaged_export_is_refused(tmp_path, changed, fault):
 def test_a_list_of_people_of_any_size_is_refused(tmp_path, monkeypatch):
     """Red with: the whole file read, whatever its size, and an error of the system let through."""
     monkeypatch.setattr(slack, "_LARGEST", 9)
-    with pytest.raises(CorpusError, match=r"users\.json: is larger than"):
+    with pytest.raises(CorpusError, match=r"users\.json: this is larger than"):
         open_corpus(export(tmp_path / "e"), OPTIONS, store=tmp_path / "s")
