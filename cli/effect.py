@@ -238,7 +238,7 @@ def _chosen(text: str, available: Sequence[int]) -> list[int]:
     for topic in chosen:
         if topic not in available:
             raise UsageError(
-                f"--topics {topic}: there is no such topic; topics are {min(available)} to "
+                f"--topics {topic}: no such topic; topics are {min(available)} to "
                 f"{max(available)}"
             )
     return list(dict.fromkeys(chosen))
