@@ -95,7 +95,8 @@ def verify(run: str | None, json: bool) -> None:
             echo(f"{report.path}: {report.problem or 'good'}")
     if damaged := [report for report in checkpoints if report.problem]:
         raise CheckpointError(
-            f"{path}: damaged: {len(damaged)} of {plural(len(checkpoints), 'checkpoint')}"
+            f"{path}: damaged: {len(damaged)} of {plural(len(checkpoints), 'checkpoint')}; restore "
+            "or remove them"
         )
 
 

@@ -88,7 +88,7 @@ def command(
         if len(runs) > 1 or replicate or top or layer or burn_in or picture is not None:
             raise UsageError(
                 "--halves needs a single run, and cannot be combined with --replicate, --top, "
-                "--layer, --burn-in or --picture"
+                "--layer, --burn-in or --picture; leave them out"
             )
         _compare_halves(runs[0] if runs else None, **values)
         return
@@ -96,7 +96,7 @@ def command(
         if len(runs) > 1 or layer or burn_in or picture is not None:
             raise UsageError(
                 "--replicate needs a single run, and cannot be combined with --layer, --burn-in "
-                "or --picture"
+                "or --picture; leave them out"
             )
         _replicate(runs[0] if runs else None, replicate, top, **values)
         return

@@ -238,8 +238,7 @@ def _chosen(text: str, available: Sequence[int]) -> list[int]:
     for topic in chosen:
         if topic not in available:
             raise UsageError(
-                f"--topics {topic}: no such topic; topics are {min(available)} to "
-                f"{max(available)}"
+                f"--topics {topic}: no such topic; topics are {min(available)} to {max(available)}"
             )
     return list(dict.fromkeys(chosen))
 

@@ -250,7 +250,7 @@ def _show_scores(results: Results, scores: Evaluation) -> None:
             "documents)"
         )
     if math.isfinite(scores.average.error):
-        echo("±: standard error, for these documents as a sample of all documents")
+        echo("±: standard error, if these documents are a random sample of all documents")
     if kind.whole:
         unit = f"{kind.unit}, " if kind.unit else ""
         echo(f"{unit}lower is better; whole documents are scored")

@@ -506,7 +506,9 @@ def _seeds(seeds: tuple[SeedWord, ...]) -> list[str]:
     second_unit = [f"and {len(seeds) - 10} more"] if len(seeds) > 10 else []
     behind = min(seed.rank for seed in seeds) > 10
     parts = (
-        "no seed word is among the first ten words; ranks:" if behind else "ranks of seed words:"
+        "no seed word is among the first ten words; ranks of seed words:"
+        if behind
+        else "ranks of seed words:"
     )
     return [parts, *(f"{part}," for part in (ranks + second_unit)[:-1]), (ranks + second_unit)[-1]]
 

@@ -273,7 +273,9 @@ def texts_of_folder(folder: Path) -> Folder:
     from pysgrld.corpus.formats import slack  # Only folders need this import.
 
     def refuse(error: OSError) -> None:
-        raise MissingInputError(f"{error.filename}: cannot be read: {error.strerror}") from None
+        raise MissingInputError(
+            f"{error.filename}: cannot be read: {error.strerror}; make it readable, then try again"
+        ) from None
 
     if all(path_exists(folder / name) for name in _RUN):
         raise CorpusError(

@@ -319,10 +319,10 @@ def without_suffix(name: str, suffixes: tuple[str, ...]) -> str:
 def undecodable(encoding: str) -> str:
     """Return the error message for text that is invalid in the given encoding."""
     if encoding != UTF8:
-        return f"not valid {encoding}; choose another --encoding"
+        return f"this is not valid {encoding}; choose another --encoding"
     return (
-        "not UTF-8 (if the whole file has another encoding, give --encoding windows-1252 for "
-        "Western text and Excel's CSV, windows-1251 for Cyrillic, gb18030 for Chinese, "
+        "this is not UTF-8 (if the whole file has another encoding, give --encoding windows-1252 "
+        "for Western text and Excel's CSV, windows-1251 for Cyrillic, gb18030 for Chinese, "
         "shift_jis for Japanese)"
     )
 

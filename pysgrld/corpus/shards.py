@@ -204,7 +204,7 @@ def _change(shard: Corpus, inputs: Sequence[str], options: CorpusOptions) -> str
         folder = Path(path) if is_folder(path) else None
         files = _files(look(path))
         if folder and before.keys() != {name for name, _, _ in files}:
-            return f"{path} has other files"
+            return f"{path} has other files than before"
         for name, size, time in files:
             file, record = folder / name if folder else Path(path), before.get(name) or {}
             same_time = (record.get("stamp") or [None])[0] == time

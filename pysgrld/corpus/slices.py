@@ -172,7 +172,8 @@ def _by_unit(field: str, unit: str, numbers: Doubles, *, dates: bool) -> Slicing
     """Return a time slice for each year, month or decade from the first value to the last."""
     if not dates and unit == "month":
         raise UsageError(
-            f"--slices month: {field!r} has numbers, but months need dates such as 1987-06-30"
+            f"--slices month: column {field!r} has numbers, but months need dates such as "
+            "1987-06-30; give a number of slices"
         )
     first, last = numbers.min(), numbers.max()
     if dates:

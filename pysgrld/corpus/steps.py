@@ -504,8 +504,8 @@ class _Input:
         format = recognise(source.head, source.name)
         if format.kind == "counts":
             raise CorpusError(
-                f"a file of counts ({format.name}) in a folder of texts; give the files of counts "
-                "in a separate command",
+                f"this is a file of counts ({format.name}) in a folder of texts; give the files of "
+                "counts in a separate command",
                 source.label,
             )
         format = FILE_OF_TEXT if format is TEXT else format

@@ -175,8 +175,8 @@ def read_header(path: Path) -> dict[str, Any]:
         raise damaged(path, "meta.json is not JSON") from None
     if not isinstance(meta, dict) or meta.get("format") != FORMAT:
         raise CorpusError(
-            "not a corpus of sgmc: its meta.json was written by another program; if this is a "
-            "folder of texts, move meta.json away",
+            "this is not a corpus of sgmc: its meta.json was written by another program; if this "
+            "is a folder of texts, move meta.json away",
             path,
         )
     version, parts = meta.get("version"), meta.get("parts")

@@ -148,7 +148,8 @@ def _decoded(path: str | Path, kind: str, longest: int) -> Iterator[tuple[int, l
                 words = whole.decode("utf-8").split("\n")
             except UnicodeDecodeError as error:
                 raise CorpusError(
-                    "not UTF-8; convert the file (for example: iconv -f WINDOWS-1252 -t UTF-8)",
+                    "this is not UTF-8; convert the file (for example: iconv -f WINDOWS-1252 -t "
+                    "UTF-8)",
                     source.label,
                     number + whole.count(b"\n", 0, error.start) + 1,
                 ) from None

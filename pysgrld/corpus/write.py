@@ -291,7 +291,9 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
         except OSError as error:
             if isinstance(error, SgmcError):
                 raise
-            raise OutputError(f"{store}: cannot be created: {error.strerror}") from None
+            raise OutputError(
+                f"{store}: cannot be created: {error.strerror}; choose another folder"
+            ) from None
         begun = True
         try:
             yield work

@@ -267,7 +267,9 @@ class DPMixture(Framed):
             )
         usable = np.flatnonzero(documents.lengths > 0)
         if len(usable) == 0:
-            raise UsageError("X has no counts, because every document is empty")
+            raise UsageError(
+                "X has no counts, because every document is empty; give other documents"
+            )
         explicit_options |= {"model": "dpmm", "eta": (self.base,)}
         if self.concentration:
             explicit_options["dp-conc"] = CONCENTRATIONS[self.concentration]

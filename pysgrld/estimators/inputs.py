@@ -86,7 +86,7 @@ def as_documents(
     if shape[1] > MOST_WORDS:
         raise UsageError(f"X has {shape[1]} features, but the maximum is {MOST_WORDS}; give fewer")
     if data.dtype.kind not in "biuf":
-        raise UsageError(f"X has dtype {data.dtype}, but must have counts, which are numbers")
+        raise UsageError(f"X has dtype {data.dtype}, but must have counts (whole numbers)")
     least = -(2**31) if signed else -1
     bad = np.flatnonzero(~((data > least) & (data < 2**31) & (data == np.floor(data))))
     if len(bad):
@@ -130,7 +130,9 @@ def in_units(x: Any, unit: float | None) -> tuple[Any, float]:
     if unit is None:
         unit = float(data.max(initial=0.0)) * RESOLUTION
         if unit == 0.0:
-            raise UsageError("X has no value above 0, because every document is empty; give others")
+            raise UsageError(
+                "X has no value above 0, because every document is empty; give other documents"
+            )
     data[...] = np.ceil(data / unit)
     return x, unit
 

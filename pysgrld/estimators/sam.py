@@ -219,7 +219,9 @@ class SAM(TopicModel):
         documents = self._documents_like(X)
         held_out = find_model(self.model).hold_out(documents, np.arange(len(documents)), 0.0, 0)
         if len(held_out.held_out) == 0:
-            raise UsageError("X has only empty documents, so none can be scored; give others")
+            raise UsageError(
+                "X has only empty documents, so none can be scored; give other documents"
+            )
         scorer = self._fitted().scorer(held_out)
         return float(scorer.point(Key(self._options.seed, 0, 0), self._draw))
 

@@ -199,7 +199,9 @@ class TopicModel(TopicTables, Transformer):
                     "no document has a word of the given vocabulary; check the spelling of "
                     "tokens, including capital letters"
                 )
-            raise UsageError("X has no counts, because every document is empty; give others")
+            raise UsageError(
+                "X has no counts, because every document is empty; give other documents"
+            )
         # Hold documents out; if none are held out, watch some training documents. The score of
         # these documents decides when training has converged.
         if self._no_score and (self.holdout or self.max_iter is None):

@@ -110,7 +110,9 @@ def make_folder(path: Path, *, force: bool) -> None:
             raise foreign(path / other)
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputError(f"{path}: cannot be created: {error.strerror or error}") from error
+        raise OutputError(
+            f"{path}: cannot be created: {error.strerror or error}; choose another folder"
+        ) from error
 
 
 def require_scipy(name: str) -> None:

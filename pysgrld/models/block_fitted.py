@@ -169,7 +169,8 @@ class BlockFitted(Fitted):
         """Raise `CheckpointError` if values computed from the checkpoint's arrays are infinite."""
         if not np.isfinite(values.sum(dtype=np.float64)):
             raise CheckpointError(
-                f"{self.record.place}: arrays '{arrays}' of the checkpoint have infinite values"
+                f"{self.record.place}: arrays '{arrays}' of the checkpoint have infinite values; "
+                "restore the checkpoint"
             )
 
     def mean_sample(self) -> dict[str, Floats]:

@@ -70,7 +70,7 @@ def read_foreign_topics(path: Path, vocabulary: Path | None = None) -> ForeignTo
         If the file has only the top words of each topic.
     """
     if not is_file(path):
-        raise MissingInputError(f"{path}: no such file")
+        raise MissingInputError(f"{path}: no such file; check the path")
     try:
         if path.suffix == ".npy":
             return _read_matrix(path, vocabulary or path.parent / "vocab.txt")
@@ -79,7 +79,9 @@ def read_foreign_topics(path: Path, vocabulary: Path | None = None) -> ForeignTo
         if isinstance(error, SgmcError):
             raise
         reason = getattr(error, "strerror", None) or str(error)
-        raise MissingInputError(f"{path}: cannot be read: {reason}") from None
+        raise MissingInputError(
+            f"{path}: cannot be read: {reason}; make it readable, then try again"
+        ) from None
     if not counts:
         raise CorpusError("has no topic", path)
     words = sorted({word for topic in counts.values() for word in topic})
@@ -110,7 +112,7 @@ def _read_matrix(path: Path, vocabulary: Path) -> ForeignTopics:
     try:
         words = tuple(vocabulary.read_text(encoding="utf-8").splitlines())
     except UnicodeDecodeError:
-        raise CorpusError("is not UTF-8", vocabulary) from None
+        raise CorpusError("this is not UTF-8; save it as UTF-8", vocabulary) from None
     try:
         # The file is mapped into memory, so that a wrong size in its header is refused before
         # memory is allocated.

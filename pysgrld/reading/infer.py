@@ -382,7 +382,9 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
             files.remove(existing)
             existing = []
     except OSError as error:
-        raise OutputError(f"{folder}: cannot be written: {error.strerror or error}") from None
+        raise OutputError(
+            f"{folder}: cannot be written: {error.strerror or error}; choose another folder"
+        ) from None
     if old != record or RECORD not in names:
         with open_output(folder / RECORD) as file:
             file.write(jsonio.pretty(record))

@@ -142,7 +142,7 @@ def asked(command: str, about: str) -> tuple[str | None, str]:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
     if end == "late":
-        return None, f"no answer within {PATIENCE:.0f} s"
+        return None, f"the command gave no answer within {PATIENCE:.0f} s"
     lines = [line for line in map(tidy, out.decode(errors="replace").splitlines()) if line]
     if end == "exit" and process.returncode:
         last = [line for line in map(tidy, err.decode(errors="replace").splitlines()) if line]

@@ -77,7 +77,9 @@ class PageFolder:
             ) from None
         except OSError as error:
             self._held.close()
-            raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from None
+            raise OutputError(
+                f"{path}: cannot be written: {error.strerror or error}; choose another folder"
+            ) from None
         except BaseException:
             self._held.close()
             raise
@@ -122,7 +124,9 @@ class PageFolder:
             path.parent.mkdir(parents=True, exist_ok=True)
             written = write_new(path, [content], "output")
         except OSError as error:
-            raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from None
+            raise OutputError(
+                f"{path}: cannot be written: {error.strerror or error}; choose another folder"
+            ) from None
         self._written.append({"name": name, **written._asdict()})
         self._digest.update(json.dumps(self._written[-1]).encode())
 
@@ -143,7 +147,7 @@ class PageFolder:
                 rename(self._scratch, self.path / name, "output")
         except OSError as error:
             raise OutputError(
-                f"{self.path}: cannot be written: {error.strerror or error}"
+                f"{self.path}: cannot be written: {error.strerror or error}; choose another folder"
             ) from None
         self._name = name
         return name

@@ -168,7 +168,9 @@ def lend_metadata(results: Results, path: str, folder: Path, note: Log) -> None:
     """
     corpus = results.training_corpus()
     if corpus is None:
-        raise MissingInputError(f"{results.missing_corpus}, so --metadata cannot be used")
+        raise MissingInputError(
+            f"{results.missing_corpus}, so --metadata cannot be used; leave it out"
+        )
     results.lent = _with_metadata(results, corpus, path, AddedFiles(None, path, folder, note))
 
 

@@ -61,7 +61,9 @@ def read_config(path: Path) -> bytes:
             f"{path}: is not a run (it has no {CONFIG}); check the path"
         ) from None
     except OSError as error:
-        raise MissingInputError(f"{file}: cannot be read: {error.strerror}") from error
+        raise MissingInputError(
+            f"{file}: cannot be read: {error.strerror}; make it readable, then try again"
+        ) from error
     except ValueError as error:
         raise CheckpointError(f"{file}: is damaged: {error}; restore it") from None
     if (schema := config.get("schema")) != SCHEMA:

@@ -596,5 +596,5 @@ class RunDirectory:
             for folder in (self.path, self.path / CHECKPOINTS, self.samples.folder):
                 remove_stale(folder, "stale")
         for name in () if samples_gone else missing:
-            logger.warning("%s: is gone; continuing without it", self.samples.folder / name)
+            logger.warning("%s: is missing; continuing without it", self.samples.folder / name)
             self._note("missing sample", sample=name)

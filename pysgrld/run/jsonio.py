@@ -224,5 +224,7 @@ def read_lines(path: Path, last: int | None = None) -> list[dict[str, Any]]:
                     continue
                 records.append(record)
     except OSError as error:
-        raise MissingInputError(f"{path}: cannot be read: {error.strerror}") from error
+        raise MissingInputError(
+            f"{path}: cannot be read: {error.strerror}; make it readable, then try again"
+        ) from error
     return records

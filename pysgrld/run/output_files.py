@@ -87,7 +87,9 @@ def open_output(path: Path) -> Iterator[IO[bytes]]:
                 held.callback(os.close, os.dup(file.fileno()))
             except OSError as error:
                 reason = error.strerror or error
-                raise OutputError(f"{path}: cannot be created: {reason}") from error
+                raise OutputError(
+                    f"{path}: cannot be created: {reason}; choose another file"
+                ) from error
             with file:
                 yield file
                 file.flush()

@@ -385,7 +385,7 @@ def claim_files(folder: Path, names: Iterable[str], *, force: bool) -> FileList:
         _claimed.add(folder.resolve())
     except (OSError, RuntimeError) as error:  # A RuntimeError means that the links are circular.
         reason = getattr(error, "strerror", None) or error
-        raise OutputError(f"{folder}: cannot be written: {reason}") from None
+        raise OutputError(f"{folder}: cannot be written: {reason}; choose another folder") from None
     return files
 
 

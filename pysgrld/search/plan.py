@@ -163,7 +163,9 @@ def list_settings(axes: Sequence[Axis]) -> tuple[Contender, ...]:
     """
     number = math.prod(len(values) for _, values in axes)
     if number > MOST:
-        raise UsageError(f"{number:,} combinations are too many; the maximum is {MOST:,}")
+        raise UsageError(
+            f"{number:,} combinations are too many; the maximum is {MOST:,}: give fewer"
+        )
     contenders = []
     for chosen in itertools.product(*(enumerate(values) for _, values in axes)):
         parts = [

@@ -114,7 +114,9 @@ def read_rounds(folder: Path) -> list[dict[str, Any]]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise CheckpointError(f"{path}: cannot be read: {error.strerror or error}") from None
+        raise CheckpointError(
+            f"{path}: cannot be read: {error.strerror or error}; make it readable, then try again"
+        ) from None
     try:
         decisions = [jsonio.parse(line) for line in lines]
         for record in decisions:

@@ -90,7 +90,8 @@ def open_training_corpus(results: Results) -> Corpus:
     corpus = results.training_corpus()
     if corpus is None:
         raise MissingInputError(
-            f"{results.missing_corpus}, so --halves cannot train on its documents"
+            f"{results.missing_corpus}, so --halves cannot train on its documents; restore the "
+            "corpus, or train with 'sgmc train'"
         )
     return corpus
 

@@ -149,7 +149,9 @@ def plan_training(
             make_folder(parent, "parent")
             scratch = held.enter_context(scratch_folder(parent))
         except OSError as error:
-            raise OutputError(f"{parent}: cannot be written: {error.strerror}") from None
+            raise OutputError(
+                f"{parent}: cannot be written: {error.strerror}; choose another folder"
+            ) from None
         try:
             yield _plan(request, candidate, scratch, listener, max(1, chains), ranks, documents)
         finally:

@@ -97,7 +97,8 @@ def replicate_topics(
     corpus = results.training_corpus()
     if corpus is None:
         raise MissingInputError(
-            f"{results.missing_corpus}, so --replicate cannot train on its documents"
+            f"{results.missing_corpus}, so --replicate cannot train on its documents; restore the "
+            "corpus, or train with 'sgmc train'"
         )
     ids = results.training_documents(corpus)[:]
     compared = evenly_spaced(ids, DOCUMENTS)

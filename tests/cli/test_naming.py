@@ -84,7 +84,7 @@ def test_a_command_that_does_not_answer_is_ended(run, monkeypatch):
     monkeypatch.setattr(naming, "PATIENCE", 0.1)
     name_, why = naming.asked("sleep 30 & wait", "")
     assert name_ is None
-    assert why.startswith("no answer within")
+    assert why.startswith("the command gave no answer within")
 
 
 def test_a_command_that_prints_without_an_end_is_read_no_further(run):

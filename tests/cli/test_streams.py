@@ -122,7 +122,7 @@ def test_bad_text_in_mid_stream_is_said_with_its_line_and_the_checkpoint_stays(s
     lines[800] = b"bad \xff bytes\n"
     args = ("--out", "run", "--checkpoint-every", "2")
     said = pipe(sgmc, b"".join(lines), *args, code=65)
-    assert "<stdin>:801: not UTF-8" in said
+    assert "<stdin>:801: this is not UTF-8" in said
     assert sgmc("checkpoint", "list", "run").stdout
     said = pipe(sgmc, b"".join(lines), "--out", "skip", "--on-bad-document", "skip")
     assert "1 bad document skipped" in said

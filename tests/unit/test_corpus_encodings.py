@@ -46,7 +46,7 @@ def test_bytes_that_an_encoding_has_not_make_a_bad_document(tmp_path):
     """Red with: such bytes replaced in silence."""
     path = tmp_path / "x.txt"
     path.write_bytes(b"good one\nbad \x81\ngood two\n")
-    with pytest.raises(CorpusError, match=r"x\.txt:2: not valid cp1252"):
+    with pytest.raises(CorpusError, match=r"x\.txt:2: this is not valid cp1252"):
         read(path, tmp_path / "s", **ALL, encoding="cp1252")
     skipped = read(path, tmp_path / "s", **ALL, encoding="cp1252", on_bad_document="skip")
     assert skipped.documents == 2

@@ -91,7 +91,7 @@ def test_a_bad_element_is_named_by_its_number_and_can_be_skipped(tmp_path, text,
         ('["a b", ' + "[" * 100_000, "element 2: the element is nested too deeply"),
         ('["a b", ' + "9" * 5_000 + "]", "element 2: not JSON: a number is too long"),
         ('["a b", "' + "c d " * 500, r"element 2: the element has more than 1000 bytes"),
-        (b'["a b", "caf\xe9"]', "element 1: not UTF-8"),
+        (b'["a b", "caf\xe9"]', "element 1: this is not UTF-8"),
     ],
 )
 def test_a_fault_between_elements_ends_the_reading_by_number(tmp_path, text, why):

@@ -161,7 +161,7 @@ BAD = {
         b"TY  - JOUR\nTI  - a\n\nTY  - JOUR\nTI  - b\nER  - \n",
         "2 works of the list have a beginning (TY)",
     ),
-    "y.ris": (b"TY  - JOUR\nTI  - \xff\nER  - \n", "y.ris:2: not UTF-8"),
+    "y.ris": (b"TY  - JOUR\nTI  - \xff\nER  - \n", "y.ris:2: this is not UTF-8"),
     "x.bib": (
         b"@misc{a, abstract={b}}\n@misc{b, title={c\n",
         "entry 2: this is not an entry of BibTeX, in line 2",

@@ -379,7 +379,7 @@ def test_a_column_of_numbers_is_refused(table):
 def test_a_bad_row_is_named_and_skipped_if_asked(table):
     pa = pytest.importorskip("pyarrow")
     path = table(pa.array([b"aa", b"\xff", b"bb " * 99], pa.binary()))
-    with pytest.raises(CorpusError, match=r"x.parquet:2: not UTF-8"):
+    with pytest.raises(CorpusError, match=r"x.parquet:2: this is not UTF-8"):
         read(path)
     corpus = read(path, on_bad_document="skip", max_line=100)
     assert corpus.provenance["skipped"] == {"line too long": 1, "not UTF-8": 1}

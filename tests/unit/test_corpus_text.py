@@ -97,7 +97,7 @@ def test_stop_words_may_come_twice_and_lines_may_be_blank(tmp_path):
     [
         (b"\n", "the list of stop words is empty"),
         (b"the\n\0\n", "stop.txt:2: a list of stop words has a NUL"),
-        (b"the\ncaf\xe9\n", "stop.txt:2: not UTF-8; convert the file"),
+        (b"the\ncaf\xe9\n", "stop.txt:2: this is not UTF-8; convert the file"),
     ],
 )
 def test_a_list_of_stop_words_that_is_none_is_called_so(tmp_path, content, piece):
@@ -474,7 +474,7 @@ def test_a_bad_file_of_a_folder_is_named_and_can_be_skipped(tmp_path):
     (folder / "1.txt").write_bytes(b"good words")
     (folder / "2.txt").write_bytes(b"\xff")
     (folder / "3.txt").write_bytes(b"long " * 50)
-    with pytest.raises(CorpusError, match=r"2\.txt: not UTF-8"):
+    with pytest.raises(CorpusError, match=r"2\.txt: this is not UTF-8"):
         read(folder, tmp_path / "s", **ALL, max_line=100)
     corpus = read(folder, tmp_path / "s", **ALL, max_line=100, on_bad_document="skip")
     assert corpus.documents == 1

@@ -270,7 +270,7 @@ def test_a_wrong_vocabulary_is_refused(write, tmp_path, vocabulary, line, piece)
 def test_a_vocabulary_that_is_not_utf8_is_refused_with_its_line(write, tmp_path):
     path = write(GOOD)
     (path.parent / "vocab.x.txt").write_bytes(b"a\nb\n\xff\nd\n")
-    with pytest.raises(CorpusError, match=r"vocab.x.txt:3: not UTF-8"):
+    with pytest.raises(CorpusError, match=r"vocab.x.txt:3: this is not UTF-8"):
         read(path, tmp_path / "s")
 
 

@@ -293,7 +293,7 @@ def _ris_records(library: Any, source: Lines, context: Context) -> Iterator[tupl
         except Exception as error:  # rispy may raise errors of many classes.
             reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise CorpusError(
-                f"not RIS ({reason[:120]}); export the list again", source.label
+                f"this list is not RIS ({reason[:120]}); export the list again", source.label
             ) from None
         if len(works) != len(begun):
             raise CorpusError(

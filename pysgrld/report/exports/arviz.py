@@ -93,7 +93,9 @@ def files(results: Results, request: ExportRequest) -> list[str]:
     _library()
     first, chains = results, results.chains
     if not first.fitted.draws:
-        raise UsageError(f"{first.path}: {first.no_samples}, so no draws can be written")
+        raise UsageError(
+            f"{first.path}: {first.no_samples}, so no draws can be written; choose another --to"
+        )
     if not _steps(chains):
         who = "the run has no posterior samples yet"
         if len(chains) > 1:
