@@ -329,7 +329,7 @@ def unknown_parameter(cls: type[Estimator], name: str) -> str:
             explanation = hint(name, counterpart._replace(note=""), our_name)
     elif counterpart is None and CorpusOptions.among([option := name.replace("_", "-")]):
         explanation = (
-            f"it is an option of 'sgmc train' for reading texts; train with --{option}, then "
+            f"this is an option of 'sgmc train' for reading texts; train with --{option}, then "
             f"{cls.__name__}.load(RUN) reads further texts in the same way"
         )
     return f"invalid parameter {name!r} for {cls.__name__}: {explanation}"

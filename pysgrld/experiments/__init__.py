@@ -210,7 +210,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         "sam_curves:sam_wikipedia",
         "spherical admixture of Wikipedia: six methods, authors' settings and sgmc's",
         f"{_SGGMC}, Figure 5 (b)",
-        "The order is the same as for the newsgroups, with larger differences; GMC hardly moves.",
+        "The order of the methods is the same as for the newsgroups, with larger differences. GMC "
+        "hardly moves.",
         _PARTS,
         ("rows", "seeds", "seconds"),
     ),

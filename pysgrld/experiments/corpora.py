@@ -90,7 +90,7 @@ def read_unsplit_parts(
     if not paths or not path_exists(tests[0]):
         raise MissingInputError(
             f"{folder}: is not a folder with docword.NAME.train.txt(.gz), "
-            "docword.NAME.test.txt(.gz) and vocab.NAME.txt"
+            "docword.NAME.test.txt(.gz) and vocab.NAME.txt; give another --corpus"
         )
     train, words = read_counts(paths[0], setting, listener)
     test = read_known_words(tests[0], words, setting, listener)
@@ -117,7 +117,8 @@ def read_split(
     paths = [path] if is_file(path) else sorted(path.glob("docword.*.txt*"))
     if not paths:
         raise MissingInputError(
-            f"{path}: is neither a file docword.NAME.txt(.gz) nor a folder with such a file"
+            f"{path}: is neither a file docword.NAME.txt(.gz) nor a folder with such a file; give "
+            "another --corpus"
         )
     documents, words = read_counts(paths[0], setting, listener)
     if setting.quick:

@@ -417,7 +417,7 @@ def draw(
     low = min((score(p) for c in curves for p in c.points), default=1.0)
     panels[0].set_ylim(0.97 * low, 1.05 * float(np.quantile(late or [low], 0.9)))
     scale_perplexity(panels[0], late)
-    figure.suptitle(f"{title}\nthick: mean over samples; thin and dotted: current topics")
+    figure.suptitle(f"{title}\nthick lines: mean over samples; thin dotted lines: current topics")
     return write_png(path, figure)
 
 

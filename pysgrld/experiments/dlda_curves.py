@@ -203,7 +203,8 @@ def read(folder: Path, setting: ExperimentSetting, listener: ExperimentListener)
     if not paths:
         raise MissingInputError(
             f"{folder}: is not a folder with docword.NAME.test-observed.txt(.gz), "
-            "docword.NAME.train.txt, docword.NAME.test-heldout.txt and vocab.NAME.txt"
+            "docword.NAME.train.txt, docword.NAME.test-heldout.txt and vocab.NAME.txt; give "
+            "another --corpus"
         )
     observed = paths[0]
     other_paths = [

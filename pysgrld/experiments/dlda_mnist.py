@@ -149,7 +149,7 @@ def read_images(path: Path) -> Images:
     grey = np.frombuffer(data, np.uint8, offset=16).reshape(n, height * width)
     grey = grey[grey.any(axis=1)]
     if not len(grey):
-        raise CorpusError("all images are black, so there is nothing to learn", file)
+        raise CorpusError("all images are black; give other images with --corpus", file)
     lit = grey > 0
     indptr = np.concatenate(([0], np.cumsum(lit.sum(axis=1)))).astype(np.int64)
     documents = Documents(indptr, np.nonzero(lit)[1].astype(np.int32), grey[lit].astype(np.int32))

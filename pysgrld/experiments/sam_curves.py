@@ -240,5 +240,5 @@ def draw(path: Path, rows: Sequence[TrainingRow], curves: Sequence[Curve], title
         Line2D([], [], color=colours[name], lw=2.2, ls=dashes[name], label=name) for name in names
     ]
     figure.legend(handles=handles, loc="outside right center", frameon=False)
-    figure.suptitle(f"{title}\nthick: mean over samples; thin and dotted: current topics")
+    figure.suptitle(f"{title}\nthick lines: mean over samples; thin dotted lines: current topics")
     return write_png(path, figure, dpi=85)

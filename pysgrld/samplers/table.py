@@ -305,7 +305,7 @@ SAMPLERS: dict[str, Sampler] = {
 #: Sampler that updates gamma shapes by preconditioned Langevin steps.
 SHAPES = Sampler(
     "shapes",
-    "gamma shapes by Langevin steps (Cong et al. 2017)",
+    "weights r of a top layer, or a learned alpha, by Langevin steps (Cong et al. 2017)",
     "pysgrld.samplers.shapes",
     "Shapes",
     settings="ShapesSettings",
@@ -314,7 +314,7 @@ SHAPES = Sampler(
 #: Sampler that draws gamma shapes from their conditional distribution, given the whole corpus.
 CONJUGATE_SHAPES = Sampler(
     "shapes-gibbs",
-    "gamma shapes drawn given the whole corpus",
+    "weights r of a top layer, or a learned alpha, drawn given the whole corpus",
     "pysgrld.samplers.shapes",
     "ConjugateShapes",
     settings="ShapesSettings",
@@ -324,7 +324,7 @@ CONJUGATE_SHAPES = Sampler(
 #: Sampler that draws a learned Dirichlet parameter eta, given the topics.
 CONCENTRATION = Sampler(
     "concentration",
-    "one Dirichlet parameter given topics, by slice sampling (Neal 2003)",
+    "a learned eta, drawn given the topics by slice sampling (Neal 2003)",
     "pysgrld.samplers.concentration",
     "GivenTopics",
     geometry="concentration",
@@ -332,7 +332,7 @@ CONCENTRATION = Sampler(
 #: Sampler that draws a learned Dirichlet parameter eta, given the counts of the whole corpus.
 COUNTED_CONCENTRATION = Sampler(
     "concentration-gibbs",
-    "one Dirichlet parameter given the whole corpus's counts, by slice sampling",
+    "a learned eta, drawn given the counts of the whole corpus by slice sampling",
     "pysgrld.samplers.concentration",
     "GivenCounts",
     geometry="concentration",
