@@ -147,7 +147,7 @@ def _show(result: Audit, name: str, documents: int) -> None:
         fill(
             "Found: number of chains, trained on resampled documents, that have a topic with at "
             "least half of its probability in common with this topic. Stable: number of the "
-            "topic's first ten words that are first words in most of these chains."
+            "topic's first ten words that are among the first ten words in most of these chains."
         )
     )
 

@@ -136,7 +136,8 @@ class DynamicModel(Model["DynamicOptions"]):
         line = (
             f"{len(names)} time slices, {names[0]} to {names[-1]}"
             if len(names) > 1
-            else f"all documents are in one time slice, {names[0]}, so no topic can change"
+            else f"all documents are in one time slice, {names[0]}, so no topic can change (try "
+            "another --time or --slices)"
         )
         if few:
             line += f"; no document is from {', '.join(few[:5])}" + (

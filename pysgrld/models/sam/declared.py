@@ -253,7 +253,10 @@ def check_room(topics: int, words: int) -> None:
         If there are more topics than words.
     """
     if words < 2:
-        raise CorpusError(f"--model sam needs at least two words, but the vocabulary has {words}")
+        raise CorpusError(
+            f"--model sam needs at least two words, but the vocabulary has {words}; give other "
+            "documents"
+        )
     if topics > words:
         raise UsageError(
             f"--topics {topics} is more than the {words} words of the vocabulary; give at most as "
