@@ -281,8 +281,10 @@ def say_decay(curves: dict[tuple[str, float], Doubles], compared: Int64s) -> str
         slopes = {h: decay(curves["smld", h][:, i], compared) for h in STEPS["smld"]}
         listed = ", ".join(f"{s:.2f} (h = {h:g})" for h, s in slopes.items() if not math.isnan(s))
         parts.append(f"{kind} {listed or 'none'}")
-    slopes = "; ".join(parts)
-    return f"log total variation of MLD against log iteration (paper: slope -0.5): {slopes}."
+    return (
+        "slopes of the log total variation of MLD against the log iteration (paper: -0.5): "
+        f"{'; '.join(parts)}."
+    )
 
 
 def draw(

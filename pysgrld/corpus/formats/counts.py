@@ -147,7 +147,7 @@ def not_transposed(context: Context, source: Lines) -> None:
 
 def refuse_line(reason: str, message: str, path: str, line: int | None) -> None:
     """Raise the error for a line of a file of counts that exceeds the maximum length."""
-    raise CorpusError(f"{message}: this is not a file of counts; give another", path, line)
+    raise CorpusError(f"{message}: this is not a file of counts; give such a file", path, line)
 
 
 def quoted(field: bytes) -> str:

@@ -462,8 +462,10 @@ def _explain_ldac(line: bytes, first: int, last: int) -> str:
         if reason := _wrong_id(word, first, last) or wrong_count(count, True):
             return reason
     if int(fields[0]) != len(fields) - 1:
-        pairs = plural(int(fields[0]), "pair")
-        return f"the line declares {pairs}, but has {len(fields) - 1}; correct its first number"
+        return (
+            f"the line declares {plural(int(fields[0]), 'pair')}, but has {len(fields) - 1}; "
+            "correct its first number"
+        )
     return f"{quoted(line)} is not a line of LDA-C; a line of LDA-C is: N id:count ..."
 
 
