@@ -379,7 +379,7 @@ class RunDirectory:
             If it could not be written; the old file is then intact.
         """
         if state not in STATES:
-            raise ValueError(f"state {state!r}: one of {', '.join(STATES)}")
+            raise ValueError(f"state {state!r} is not one of {', '.join(STATES)}")
         who = {name: value for name, value in holder().items() if name in ("host", "pid", "job")}
         status = {"state": state, "time": jsonio.utc_now(), **who, **fields}
         with self._writing(self.path / STATUS):

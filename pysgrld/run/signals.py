@@ -85,7 +85,7 @@ class StopFlag(contextlib.ExitStack):
         self._deadline = job_end()
         if time_limit != "auto":
             if not time_limit > 0:
-                raise UsageError(f"--time-limit {time_limit:g}: must be above 0 seconds")
+                raise UsageError(f"--time-limit {time_limit:g}: give a time above 0 seconds")
             limit = self._start + time_limit
             self._deadline = limit if self._deadline is None else min(self._deadline, limit)
         if self._deadline is None:
