@@ -303,8 +303,8 @@ def _check(args: tuple[str, ...], *, shared: bool) -> list[str]:
                 missing = _missing(subcommand, values)
             if shared != bool(values.get("mpi")):
                 raise UsageError(
-                    "--nodes and --ranks-per-node start several processes, which only 'train --mpi' "
-                    "uses; give --mpi with one of these options, or leave out all three"
+                    "several processes need both 'train --mpi' and one of --nodes and --ranks-per-node; "
+                    "give both, or neither"
                 )
             if values.get("shard") and all(map(path_exists, values["corpus"])):
                 from pysgrld.corpus.shards import check_shards

@@ -93,7 +93,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     ),
     "dlda-mnist": Experiment(
         "dlda_mnist:run",
-        "what three layers learn of handwritten digits: TLFSGR and TLASGR",
+        "topics of handwritten digits in three layers, by TLFSGR and TLASGR",
         f"{_DLDA}, Figure 3",
         "With TLASGR, whose steps adapt to each layer, the topics of all layers are meaningful "
         "after one epoch. With TLFSGR, the topics of layers 2 and 3 have hardly moved.",

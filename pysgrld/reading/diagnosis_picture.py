@@ -103,7 +103,7 @@ def _overlaps(axes: Any, d: Diagnosis) -> None:
     axes.text(
         0.98,
         0.95,
-        f"{n} of {len(overlaps)} count as the same topic",
+        f"{n} of {len(overlaps)} topics are shared",
         ha="right",
         va="top",
         transform=axes.transAxes,

@@ -227,7 +227,9 @@ def sentences(result: SearchResult) -> list[str]:
     # Settings without a number of topics cannot be sorted by size, so no setting is the smallest.
     if small.topics:
         near = f"within {100 * NEAR:g} % of the best"
-        reading = f"For reading: {setting_name(best)} as well, because no smaller setting is {near}"
+        reading = (
+            f"For reading: the same setting, {setting_name(best)}, because no smaller one is {near}"
+        )
         if small.name != best.name:
             score = kind.show(small.score)
             reading = f"For reading: {setting_name(small)}, the smallest setting {near} ({score})"
