@@ -95,7 +95,8 @@ class BlockChain(Chain):
     ) -> None:
         super().__init__(options, stream, tokens, waiting)
         self.comm, self.blocks, self.documents, self.priors = comm, blocks, documents, priors or {}
-        # number of sweeps of the Gibbs refinement, which has no minibatch noise
+        # Number of sweeps of the Gibbs refinement that follows training. None if the model has no
+        # refinement.
         self._followed = options.exact_sweeps
         self._whole_tokens = options.counts == "sampled"
         self.topics, self.upper = blocks[0], blocks[1:]
@@ -110,8 +111,8 @@ class BlockChain(Chain):
         if peers:
             comm.read = self._owned_sampling_weights
         self.published = options.preset is not None
-        # Arrays with a row for each document of all processes, by name. Only the first process has
-        # them, after `gather` or `restore`; the dict is empty on the others.
+        # Arrays of all documents' variables, by name, with one row per document. Only the first
+        # process has them, after `gather` or `restore`. On other processes, the dict is empty.
         self._gathered: dict[str, Array] = {}
         self._keeps = keep or self.sampler.whole_corpus
         if self._keeps and (batch := stream.minibatch(0)):
@@ -137,9 +138,9 @@ class BlockChain(Chain):
                     f"the width of a credible interval; for credible intervals, use {exact}",
                     Severity.WARNING,
                 )
-        # Euler steps of mirrored Langevin are stable if h (V eta + N_k) is below 4, because the
-        # curvature of the dual potential is at most half of V eta + N_k (Hsieh et al. 2018, section
-        # 3).
+        # Mirrored Langevin diverges if the step size h is too large. It is stable if
+        # h (V eta + N_k) is below 4, where N_k is the token count of topic k (Hsieh et al. 2018,
+        # section 3).
         v, k = self.topics.shape
         stiff = self.step_size_at(self.warm_up) * (v * self.topics.prior + self.tokens / k)
         if not self.sampler.relative and stiff > 4.0:
@@ -474,7 +475,8 @@ def take_priors(priors: Mapping[str, str], states: Mapping[str, BlockState[Any]]
         States of all blocks, by name.
     """
     for name, moved in priors.items():
-        # All rows are up to date here, so that no lazy row still needs the old prior.
+        # The prior may change only now: steps that a lazy row has postponed need the old prior,
+        # but here no row has postponed steps.
         below = states[moved]
         below.block = below.block._replace(prior=float(states[name].rows()[0]))
 

@@ -19,10 +19,10 @@ from pysgrld.types import Doubles, Floats, Int64s
 #: products are exact in double precision. Clusters then do not depend on the linear algebra library
 #: or on its number of threads.
 _UNIT = 2.0**-20
-#: Number of a topic's top words over which the variance between short chains is averaged.
+#: The variance between short chains is averaged over this number of top words of a topic.
 _TOP = 20
-#: Number of elements in a block of a matrix, so that the product of two blocks takes a tenth of a
-#: second.
+#: A matrix is multiplied in blocks of this number of elements. The product of two blocks takes a
+#: tenth of a second.
 _BLOCK = 1 << 21
 
 

@@ -334,10 +334,9 @@ ALONE = Communicator()
 # ---- launchers
 
 
-#: Environment variables in which launchers set the rank and the number of processes: Open MPI, then
-#: MPICH and Intel MPI (also under ``srun --mpi=pmi2``), then SLURM. If one launcher starts another
-#: (SLURM, for example, starts Open MPI), the first entry with set variables belongs to the inner
-#: launcher.
+#: Environment variables in which launchers set the rank and the number of processes. The launchers
+#: are Open MPI, then MPICH and Intel MPI (also under ``srun --mpi=pmi2``), then SLURM. SLURM comes
+#: last, because its variables are set even if it starts another launcher, which counts instead.
 _VARIABLES = (
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
     ("PMI_RANK", "PMI_SIZE"),

@@ -40,10 +40,10 @@ DRAWS = 200
 #: sweeps, draws depend on the initial state, so a shorter refinement runs only at the user's
 #: request (docs/calibration.md).
 FEWEST = 400
-#: `ENOUGH`: minimum number of sweeps of each chain if the user gives no budget. More sweeps hardly
-#: increase the effective sample size of topic shares. `AFFORDED`: number of tokens. If `ENOUGH`
-#: sweeps of all chains would sample more tokens, the minimum is lower.
-ENOUGH, AFFORDED = 400, 3.2e9
+#: Default minimum of a chain's sweeps. More sweeps hardly increase the ESS of topic shares.
+ENOUGH = 400
+#: Fewer sweeps are the default if `ENOUGH` sweeps of all chains would sample more tokens than this.
+AFFORDED = 3.2e9
 #: Value of `ENOUGH` for topics over time, which mix more slowly because steps may be rejected.
 ENOUGH_OVER_TIME = 1000
 #: Time per token in a collapsed Gibbs sweep, divided by the time per token in minibatch training.
@@ -575,7 +575,7 @@ def read_ess(arrays: Mapping[str, Array]) -> dict[str, float]:
     """
     medians = {}
     names = (n.removeprefix(_TRACE) for n in arrays if n.startswith(_TRACE))
-    for name in sorted(names, reverse=True):  # in the order words, shares, documents
+    for name in sorted(names, reverse=True):  # The names are words, shares and documents.
         sizes = bulk_sizes(split_by_chain(arrays[f"{_TRACE}{name}"]))
         if not np.isnan(sizes).all():
             medians[name] = median(sizes)

@@ -42,12 +42,13 @@ WORDS = 256
 #: Weight, in degrees of freedom, of the posterior variance when it is averaged with the variance
 #: between replicates. The result is called the moderated variance.
 PRIOR_FREEDOM = 6
-#: `RESTARTED`: variance between runs on different documents, divided by the variance between the
-#: short chains with which a run begins. The ratio is less than 1, because a run starts from means
-#: over several short chains. `TYPICAL`: variance between short chains in real texts. It is assumed
-#: for a run without short chains.
-RESTARTED, TYPICAL = 0.15, 0.07
-#: Number of a topic's top words over which the ratio of variances is averaged.
+#: Variance between runs on different documents, divided by the variance between the short chains
+#: with which a run begins. The ratio is less than 1, because a run starts from means over several
+#: short chains.
+RESTARTED = 0.15
+#: Variance between short chains in real texts, which is assumed for a run without short chains.
+TYPICAL = 0.07
+#: For each topic, the ratio of two variances is averaged over this number of top words.
 _RATIO_WORDS = 20
 #: Part of the seed of `PopulationDraws`, so that its random numbers differ from all others of a
 #: run.
@@ -106,8 +107,8 @@ class WordSpread:
     def __init__(self, words: Int64s, start_variance: Doubles | None = None) -> None:
         self.words, self.start_variance, self.draws = words, start_variance, 0
         self.replicates: list[Floats] = []
-        # Two sums over posterior draws: of the square roots of the words' probabilities, and of the
-        # probabilities.
+        # The first matrix is the sum, over posterior draws, of the square roots of the words'
+        # probabilities. The second matrix is the sum of the probabilities.
         self._sums: Doubles = np.zeros((2, *words.shape))
 
     def add_draw(self, phi: Floats) -> None:

@@ -21,12 +21,13 @@ SETTLED = 0.005
 #: Minimum number of posterior samples of a run that has converged.
 SETTLED_SAMPLES = 50
 
-#: Prefix of the arrays of averages in a checkpoint. The arrays are the number of samples, the
-#: averaged scores (`HISTORY`), and the sum of the samples of each block (`SUMS`).
+#: Prefix of the names of arrays in a checkpoint that store averages over posterior samples. These
+#: arrays are the number of samples, the averaged scores, and the sum of the samples of each block.
 PREFIX = "posterior."
-#: `WATCH`: prefix of the arrays in a checkpoint that belong to the scorer of training documents.
-#: `WATCHED`: name of the array with this scorer's averaged score after each sample.
-WATCH, WATCHED = "watch.", "watch.history"
+#: Prefix of the arrays in a checkpoint that belong to the scorer of training documents.
+WATCH = "watch."
+#: Name of the array with this scorer's averaged score after each sample.
+WATCHED = "watch.history"
 _SAMPLES, HISTORY, SUMS = f"{PREFIX}samples", f"{PREFIX}history", f"{PREFIX}sum."
 _NUMBER, _HISTORY = Form(np.int64, (1,)), Form(np.float64, (-1,))
 

@@ -70,9 +70,9 @@ class Cost(NamedTuple):
         """Return the number of messages that follow one another in an iteration; 0 with one rank."""
         if ranks == 1:
             return 0
-        # An iteration has three reductions. Each rank also sends six messages to each other rank:
-        # the number of words, the words, the topics, the counts, and twice the changes of the
-        # topics' sums (after lazy rows are brought up to date, and after rows are updated).
+        # An iteration has three reductions. Each rank also sends six messages to every other rank.
+        # Four of them are the number of words, the words, the topics and the counts. The other two
+        # are changes of the topics' sums.
         return 3 * math.ceil(math.log2(ranks)) + 6 * (ranks - 1)
 
     def exchange(self, ranks: int) -> float:

@@ -18,8 +18,8 @@ import numpy as np
 from pysgrld.core import core, padded_width
 from pysgrld.types import Array, Block, Floats, Int32s
 
-#: A draw with one row per word: an array for each block, by block name ("phi", "phi2", ..., "r"),
-#: and optionally `WEIGHTS`.
+#: Arrays of a draw, by block name ("phi", "phi2", ..., "r"). Matrices have one row per word. A draw
+#: may have the additional array `WEIGHTS`.
 Draw = dict[str, Floats]
 
 #: Name of the array of weights that replace phi when the topics of tokens are sampled. A draw
@@ -27,8 +27,7 @@ Draw = dict[str, Floats]
 WEIGHTS = "weights"
 
 
-#: Number of rows that are transposed at a time, so that a block of both matrices stays in the
-#: cache.
+#: Number of rows that are transposed at a time, so that they stay in the cache.
 _ROWS = 256
 
 

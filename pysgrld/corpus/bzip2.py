@@ -27,9 +27,9 @@ _POLYNOMIAL = 0x04C11DB7
 _LONGEST = 2**20
 
 
-#: For each pair of bytes: True if it can be the second and third byte of a mark. Marks are the six
-#: bytes at the start of a block and at the end of a stream. They may begin at any bit of a byte.
-#: The search for marks skips all other pairs.
+#: A block begins with six fixed bytes, and the end of a stream with six others. Both are called
+#: marks, and may begin at any bit of a byte. This table is True for each pair of bytes that can be
+#: the second and third byte of a mark. The search for marks skips all other pairs.
 _TABLE = np.zeros(2**16, np.bool_)
 _TABLE[[m << (8 - shift) >> 32 & 0xFFFF for m in (_BLOCK, _END) for shift in range(8)]] = True
 
@@ -169,8 +169,8 @@ class ParallelBzip2(ExitStack):
         data = self._from(start)
         places = []
         for odd in (0, 1):
-            # `pairs[i]`: the second and third byte of a mark that would begin in byte 2 i + odd of
-            # `data`.
+            # `pairs[i]` has the second and third byte of a mark that would begin in byte
+            # 2 i + `odd` of `data`.
             count = max(0, len(data) - 7 - odd) // 2 + 1 if len(data) >= 7 + odd else 0
             pairs = np.frombuffer(data, ">u2", count, 1 + odd) if count else np.zeros(0, ">u2")
             places += (2 * np.flatnonzero(_TABLE[pairs]) + odd).tolist()
@@ -237,7 +237,7 @@ class _Block:
                 return
 
 
-# -- a small block that gives a stream the right checksum ------------------------------------
+# -- a small block with a chosen checksum ----------------------------------------------------
 
 
 def _with_checksum(header: bytes, checksum: int, bits: int) -> tuple[bytes, bytes]:

@@ -16,7 +16,7 @@ from pysgrld.options.spelling import fold, is_left_out, is_mark, is_vowel, is_wo
 
 #: Maximum number of bytes of a case-folded character in UTF-8.
 _SIZE = 5
-#: Number that is stored in place of the combining class if normal form C may change the character.
+#: This number replaces a character's combining class if normal form C may change the character.
 _COMPOSES = 255
 
 
@@ -137,7 +137,8 @@ def tokens(text: str) -> Iterator[Token]:
             yield Token(start + begin, start + end, word)
 
 
-@lru_cache(1 << 17)  # more entries than most vocabularies have words
+# The cache has room for more words than most vocabularies have.
+@lru_cache(1 << 17)
 def tokens_in_word(text: str) -> tuple[Token, ...]:
     """Split consecutive word characters, which may be of several scripts, into tokens.
 
@@ -181,8 +182,7 @@ def _with_scripts(run: str) -> Iterator[tuple[str, Role]]:
         yield character, script
 
 
-#: Consecutive word characters form a single token if `_script` returns one of these values for each
-#: of them.
+#: Consecutive word characters stay in one token if their values of `_script` are in this set.
 _OF_ONE_TOKEN = {Role.LETTER, None}
 
 

@@ -130,7 +130,7 @@ def pieces(text: bytes, words: int) -> list[bytes]:
         return [text]
     cuts, reach = [0], max(1, len(ends) // number // _WINDOW)
     for i in range(1, number):
-        # index of the last word if the piece had exactly the ideal length
+        # This word would end the piece if all pieces had the same number of words.
         target = i * len(ends) // number - 1
         cut, first, last = (
             ends[target],

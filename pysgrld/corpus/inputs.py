@@ -29,26 +29,31 @@ from pysgrld.run.layout import CHECKPOINTS, CONFIG
 
 #: Maximum number of file suffixes that a message lists.
 MOST = 8
-#: A folder with both files of `_RUN` is a run. A folder was written by sgmc (as a run, a stored
-#: corpus or an export) if it has all files of one entry of `_OURS`.
+#: Names of a file and a folder that every run has.
 _RUN = (CONFIG, CHECKPOINTS)
+#: A folder was written by sgmc if it has all files of one of these entries. The entries are for
+#: runs, stored corpora and exports.
 _OURS = (
     _RUN,
     ("meta.json", "indptr.npy"),
     ("topics.npy", "vocab.txt"),
     ("topics.safetensors", "vocab.txt"),
 )
-#: `LOOKED_INTO`: approximate number of files whose first lines are read. `PARAGRAPH`: files have
-#: paragraphs if at least one of every `PARAGRAPH` lines is blank.
-LOOKED_INTO, PARAGRAPH = 64, 20
+#: Approximate number of files whose first lines are read.
+LOOKED_INTO = 64
+#: Files have paragraphs if at least one line is blank in every group of this number of lines.
+PARAGRAPH = 20
 #: Prefix of the cache files that the library datasets (Hugging Face) writes next to its data files.
 _CACHED = "cache-"
 #: File name of a single-cell count matrix in the format of 10x Genomics.
 _MATRIX = "matrix.mtx"
-#: Text files count as books if they are at most `MOST_BOOKS` files with a mean size of at least
-#: `BOOK` bytes (10,000 words). Books are split into pieces of `PIECE_WORDS` words. These numbers
-#: were measured on the books of the Bible (docs/corpora.md).
-MOST_BOOKS, BOOK, PIECE_WORDS = 1000, 60_000, 500
+#: Text files count as books only if there are at most this number of files.
+MOST_BOOKS = 1000
+#: Text files count as books only if their mean size is at least this number of bytes (10,000
+#: words). The numbers for books were measured on the books of the Bible (docs/corpora.md).
+BOOK = 60_000
+#: Books are split into pieces of this number of words.
+PIECE_WORDS = 500
 #: If an input has fewer text files than this number, each line is a document.
 SEVERAL = 3
 

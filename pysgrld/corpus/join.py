@@ -24,7 +24,7 @@ from pysgrld.corpus.write import ABOUT, work_folder
 from pysgrld.errors import CorpusError, plural
 from pysgrld.types import Int64s, Key
 
-#: Entries of ``meta.json`` for which the joined corpus has the sum over the corpora.
+#: Entries of ``meta.json`` that are added up over the joined corpora.
 _SUMS = ("documents_read", "empty", "unknown_tokens")
 #: Seed for the random choice of old documents. A fixed seed gives the same corpus every time.
 _FORGOTTEN = 1987

@@ -15,29 +15,39 @@ from pysgrld.errors import MissingInputError
 from pysgrld.options.parse import LANGUAGES, LISTED
 from pysgrld.types import Documents, Int64s
 
-#: Name of the library that detects the language of documents without known stop words and without a
-#: known script.
+#: Name of the library that detects the language of a document if neither its stop words nor its
+#: script determine the language.
 _LIBRARY = "py3langid"
-#: A document is in a language if at least the fraction `_SHARE` of its tokens and at least
-#: `_FEWEST` tokens are stop words of this language. For any other language, the number of stop
-#: words must be smaller by the factor `_TIMES`.
-_SHARE, _FEWEST, _TIMES = 0.1, 3, 1.3
+#: A document is in a language only if at least this fraction of its tokens are stop words of the
+#: language.
+_SHARE = 0.1
+#: A document is in a language only if at least this number of its tokens are stop words of the
+#: language.
+_FEWEST = 3
+#: A document is in a language only if its stop words are at least this many times as numerous as
+#: the stop words of any other language.
+_TIMES = 1.3
 #: For each script, the language that uses it. A script is named by the first word of its
 #: characters' Unicode names.
 _OF_SCRIPT = {"CJK": "chinese", "HIRAGANA": "japanese", "KATAKANA": "japanese", "HANGUL": "korean"}
-#: The library for detecting languages gets documents with at least `_LEAST` distinct words, and at
-#: most `_FIRST` words of each document. The most probable language is accepted if its
-#: log-probability exceeds that of the second language by `_NATS`.
-_LEAST, _FIRST, _NATS = 10, 60, 5.0
-#: A second language is reported if at least the fraction `_WORTH` of the documents and at least
-#: `_FEW` documents are in this language. The library for detecting languages is used only if the
-#: documents in unknown languages reach the same limits.
-_WORTH, _FEW = 0.03, 3
+#: Minimum number of distinct words of a document whose language the library detects.
+_LEAST = 10
+#: Maximum number of a document's words that the library gets.
+_FIRST = 60
+#: The language that the library regards as most probable is accepted if its log-probability exceeds
+#: that of the second language by this number.
+_NATS = 5.0
+#: A second language is reported only if at least this fraction of the documents are in it. Also,
+#: the library is used only if the languages of at least this fraction are unknown.
+_WORTH = 0.03
+#: Minimum number of documents for the same two decisions.
+_FEW = 3
 #: Words in fewer than this fraction of the documents are not compared with lists of stop words.
 _OFTEN = 0.002
-#: `UNKNOWN`: index for a document or word without a known language. `_UNSEEN`: index for a word
-#: that has not occurred yet.
-UNKNOWN, _UNSEEN = -1, -2
+#: Index for a document or word without a known language.
+UNKNOWN = -1
+#: Index for a word that has not occurred yet.
+_UNSEEN = -2
 
 
 class LanguageGuesser:
@@ -60,8 +70,8 @@ class LanguageGuesser:
 
     def __init__(self, words: Sequence[str], frequencies: Int64s, documents: int) -> None:
         self._words, self.languages = words, list(COMPARED)
-        # `_OFTEN` is smaller than `_WORTH`, because a stop word occurs in only some of the
-        # documents in its language.
+        # The threshold `_OFTEN` is smaller than `_WORTH`, because a stop word occurs in only some
+        # of the documents in its language.
         often = np.flatnonzero(frequencies >= _OFTEN * documents).tolist()
         place = {words[i]: i for i in often}
         self._lists = np.zeros((len(words), len(COMPARED)), np.bool_)
@@ -77,7 +87,7 @@ class LanguageGuesser:
         there[block.indices] = True
         new = np.flatnonzero(there & (self._scripts == _UNSEEN))
         self._scripts[new] = UNKNOWN
-        # words that begin with a letter after the Latin blocks of Unicode
+        # Select the words whose first letter comes after the Latin letters in Unicode.
         for i in [i for i in new.tolist() if self._words[i] > "\u0370"]:
             script = unicodedata.name(self._words[i][0], "").partition(" ")[0]
             name = _OF_SCRIPT.get(script, script.lower())

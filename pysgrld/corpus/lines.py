@@ -370,9 +370,10 @@ _KINDS: dict[bytes, tuple[str, Callable[[], Any]]] = {
 }
 
 _LONGEST_MAGIC = max(map(len, _KINDS))
-#: `_SKIPPABLE`: pattern of the magic number of a zstd frame without content. `_SKIPPABLE_HEAD`:
-#: size of the header of such a frame in bytes.
-_SKIPPABLE, _SKIPPABLE_HEAD = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18"), 8
+#: Pattern of the magic number of a zstd frame without content.
+_SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
+#: Size in bytes of the header of such a frame.
+_SKIPPABLE_HEAD = 8
 
 
 def blocks(
@@ -516,7 +517,7 @@ def _one(
     kind: str, engine: Any, data: bytes, raw: Callable[[int], bytes]
 ) -> Generator[bytes, None, bytes]:
     """Decompress a stream on the calling thread; return the bytes after the stream."""
-    # The output of a step of zstd has no limit, but is at most about 32,000 times its input.
+    # One step of zstd yields up to about 32,000 times its input, so each step gets little input.
     portion = 512 if kind == "zstd" else STEP
     pending = memoryview(data)
     while not engine.eof:

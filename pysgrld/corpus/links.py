@@ -10,9 +10,9 @@ from string import ascii_letters, digits
 from pysgrld.corpus._tokenize import AMPERSAND, AT, LINK, SHORT, TAG, signs_in
 from pysgrld.corpus._tokenize import GARBLED as _GARBLED
 
-#: Key for the number of texts in UTF-8 that another program read as Latin-1.
+#: Name of the count of texts in UTF-8 that another program read as Latin-1.
 GARBLED = "garbled"
-#: Key for the number of texts from which a licence was removed.
+#: Name of the count of texts from which a licence was removed.
 LICENCE = "licence"
 #: Texts, in lower case, that only state that the real text is missing.
 PLACEHOLDERS = frozenset(
@@ -28,12 +28,12 @@ _INITIALS = "".join({text[0] + text[0].upper() for text in PLACEHOLDERS}).encode
 
 _ENTITY = re.compile(rb"&(?:[A-Za-z][A-Za-z0-9]{1,31}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});")
 _LINK = re.compile(rb"(?:https?|ftp)://[^\s<>\"\x5d)}]+|\bwww\.[^\s<>\"\x5d)}]+", re.I)
-#: `_INLINE_TAG`: tags of HTML and JATS that may be within a word, and are removed. `_TAG`: other
-#: tags and comments, which become a blank.
+#: Pattern of tags of HTML and JATS that may be within a word. They are removed.
 _INLINE_TAG = re.compile(
     rb"</?(?:jats:)?(?:b|i|u|s|em|strong|sub|sup|span|font|italic|bold|mark|small|a)(?:\s[^<>]*)?/?>",
     re.I,
 )
+#: Pattern of all other tags, and of comments. They become a blank.
 _TAG = re.compile(
     rb"<!--[^<>]*-->|</?(?:jats:)?(?:p|br|div|ul|ol|li|h[1-6]|blockquote|code|pre|img|table|t[rdh]|tbody|thead|hr|sec|title"
     rb"|section|article|figure|figcaption|iframe|script|style|dl|d[td]|label|list|list-item|abstract)"

@@ -20,9 +20,11 @@ _MASKS = {
     rb"(?![A-Za-z\x80-\xff])",
 }
 _MASKED = tuple((kind, deferred(pattern)) for kind, pattern in _MASKS.items())
-#: `_WORD`: pattern of a word between blanks. `_SIGN`: pattern of digits and slashes; only words
-#: with one of these signs are searched for strings to remove.
-_WORD, _SIGN = deferred(rb"\S+"), deferred(rb"[\d/\\]")
+#: Pattern of a word between blanks.
+_WORD = deferred(rb"\S+")
+#: Pattern of digits and slashes. Only words with one of these characters are searched for strings
+#: to remove.
+_SIGN = deferred(rb"[\d/\\]")
 #: For each kind of string that is removed from texts: its name in log messages, in the singular and
 #: in the plural.
 CALLED = {

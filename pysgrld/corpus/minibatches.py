@@ -268,7 +268,7 @@ class OnePass:
         As for `Epochs`.
     """
 
-    #: Number of minibatches that `Ahead` prepares at a time. It is 1, because to wait for more
+    #: Number of minibatches that `Ahead` prepares at a time. It is 1, because waiting for more
     #: documents would delay the training on a stream.
     together = 1
 
@@ -409,8 +409,8 @@ class WholeCorpus(NamedTuple):
 #: Minibatches on which a chain is trained, one in each iteration.
 Minibatches = Epochs | OnePass | WholeCorpus
 
-#: Pair of an iteration and a list of minibatches, which begins with the minibatch of this
-#: iteration. None at the end of the list marks the end of a stream.
+#: Number of an iteration, and the minibatches of this iteration and of the next ones. None at the
+#: end of the list marks the end of a stream.
 _Batches = tuple[int, list[Minibatch | None]]
 
 

@@ -43,9 +43,10 @@ from pysgrld.types import Documents, Int64s
 EMPTY = "no known word"
 #: Reason in ``meta.json`` under which repeated or foreign-language documents are counted.
 UNWANTED = "repeated, or in another language"
-#: A corpus counts as books, to be split into pieces, if it has at most `FEW` documents with at
-#: least `LONG` tokens on average.
-FEW, LONG = 20, 2000
+#: A corpus is split into pieces, like books, only if it has at most this number of documents.
+FEW = 20
+#: A corpus is split into pieces only if documents have at least this number of tokens on average.
+LONG = 2000
 #: The user is warned if more than this fraction of the tokens are numbers, which are left out.
 MOSTLY = 0.5
 #: Number of seconds between two records of the progress.
@@ -245,9 +246,9 @@ class CorpusBuilder:
         self.log, self.options = lexicon.log, lexicon.options
         # Stop words are read first, so that a missing list is reported before inputs are read.
         self.stop = {b: stop_words(Rules.of(self.options, b).stop_words) for b in (False, True)}
-        # Next step of reading: number of its input, and its number within this input.
+        # Number of the current input, and number of the next step of reading within this input.
         self.done = 0, 0
-        # For each word: number of documents with the word, and number of its occurrences.
+        # Number of documents with each word, and number of occurrences of each word.
         self.known = np.zeros(0, np.int64), np.zeros(0, np.int64)
         self.words_noted = 0
         self.sources: list[dict[str, Any]] = []  # records of the inputs that were read completely

@@ -21,13 +21,14 @@ from pysgrld.errors import CorpusError, Log, Severity, UsageError, no_log, plura
 from pysgrld.options.paths import is_stream
 from pysgrld.types import Int64s
 
-#: `LEAST_NPMI`: minimum normalised pointwise mutual information of a phrase's parts. `LEAST_COUNT`:
-#: minimum number of occurrences of a phrase.
-LEAST_NPMI, LEAST_COUNT = 0.5, 20
+#: Minimum normalised pointwise mutual information of a phrase's parts.
+LEAST_NPMI = 0.5
+#: Minimum number of occurrences of a phrase.
+LEAST_COUNT = 20
 #: Maximum number of different pairs of words that are counted in memory (128 MB).
 MOST_PAIRS = 1 << 22
-#: If rare pairs were dropped, counts may be too low. The user is warned if the error may be this
-#: number or more.
+#: Counts may be too low if rare pairs were dropped. The user is warned if counts may be too low by
+#: this number or more.
 EXACT_ENOUGH = 5
 
 

@@ -14,12 +14,14 @@ from pysgrld.options.spelling import BUILT_IN
 #: Defaults of the options for choosing a vocabulary from the texts of a corpus.
 BUILT_MIN_DF, BUILT_MAX_DF, BUILT_MAX_VOCAB, BUILT_STOP_WORDS = 2, 0.5, 100_000, "english"
 BUILT_NUMBERS = "years"
-#: `AUTO`: value of an option that sgmc chooses from the inputs. `USUAL_TEXT_FIELD`: usual name of
-#: the text field.
-AUTO, USUAL_TEXT_FIELD = "auto", "text"
-#: Names of two columns that are added by default: the folder of a document's file, and the year in
-#: the file's name.
-FOLDER, YEAR = "folder", "year"
+#: Value of an option that sgmc chooses from the inputs.
+AUTO = "auto"
+#: Usual name of the text field.
+USUAL_TEXT_FIELD = "text"
+#: Name of a column that is added by default: the folder of a document's file.
+FOLDER = "folder"
+#: Name of another column that is added by default: the year in the name of a document's file.
+YEAR = "year"
 #: Default of the maximum total size in bytes of a corpus's compressed texts.
 AUTO_TEXT = 256 * 2**20
 #: Text that a corpus records as its token pattern if the built-in tokeniser was used.
@@ -42,9 +44,12 @@ def is_built_pattern(recorded: str | None) -> bool:
     return recorded is not None and recorded.startswith(BUILT_IN)
 
 
-#: `OF_WORDS`: key under which a corpus of counts records whether its words are column numbers
-#: (`NUMBERED`) or are named by a vocabulary (`NAMED_WORDS`).
-OF_WORDS, NUMBERED, NAMED_WORDS = "words", "numbered", "named"
+#: Key under which a corpus of counts records how its words are named.
+OF_WORDS = "words"
+#: Value of this key if words are column numbers.
+NUMBERED = "numbered"
+#: Value of this key if a vocabulary has the words.
+NAMED_WORDS = "named"
 #: Recorded origin of a vocabulary in which words are column numbers.
 NUMBERS = "numbers"
 #: Options that a corpus records because they determine how texts are divided into documents.

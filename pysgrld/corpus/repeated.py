@@ -15,12 +15,14 @@ import numpy.typing as npt
 
 from pysgrld.types import Documents, Int64s
 
-#: `_BINS`: number of hash values (bins) of a document. `_BAND`: number of consecutive bins that
-#: form a band.
-_BINS, _BAND = 32, 4
-#: Documents are similar if at least the fraction `_ALIKE` of their bins are equal. Documents with
-#: fewer than `_WORDS` distinct words are only compared for equality.
-_ALIKE, _WORDS = 0.8, 8
+#: Number of hash values of a document, which are called bins.
+_BINS = 32
+#: Number of consecutive bins that form a band.
+_BAND = 4
+#: Documents are similar if at least this fraction of their bins are equal.
+_ALIKE = 0.8
+#: Documents with fewer distinct words than this number are only compared for equality.
+_WORDS = 8
 _NONE = np.uint32(2**32 - 1)
 _Hashes = npt.NDArray[np.uint64]
 

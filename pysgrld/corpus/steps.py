@@ -314,7 +314,7 @@ class _Input:
         self.name = self.input_name
         self.folder: Path | None = None  # path of the input if it is a folder of texts
         self.slack: slack.Export | None = None
-        # `given`: number of documents in yielded steps. `read`: number of omitted documents.
+        # `given` is the number of documents in yielded steps, `read` that of omitted documents.
         self.given = self.read = 0
         self.notes: list[Message] = []
         self.source: dict[str, Any] = {}
@@ -435,7 +435,7 @@ class _Input:
             yield from self._file(self.path)
         if self.last:
             self.notes += self.context.noticed.remarks(self.options.encoding)
-        last = self._step(None)  # step without documents, for all remaining messages
+        last = self._step(None)  # The last step has no documents, only the remaining messages.
         last.source, last.read = self.source, self.given + self.read
         yield last
 

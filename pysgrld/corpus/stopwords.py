@@ -47,10 +47,10 @@ shan ain ll ve re
 dont doesnt didnt isnt arent wasnt werent hasnt havent hadnt wont wouldnt couldnt shouldnt cant
 """
 
-#: Languages for which the list in the package stop-words was reviewed. For each language: words
-#: that are removed from its list, because they can belong to a topic. The other lists of the
-#: package are not used: they are too long (Vietnamese, Persian), in a broken encoding (Turkish),
-#: without accents (Romanian), or for ancient Greek.
+#: Languages for which the list in the package stop-words was reviewed. The values are words that
+#: are removed from these lists, because they can belong to a topic. The other lists of the package
+#: are not used: they are too long (Vietnamese, Persian), in a broken encoding (Turkish), without
+#: accents (Romanian), or for ancient Greek.
 _CONTENT = {
     "danish": "",
     "dutch": "",
@@ -77,12 +77,13 @@ _CONTENT = {
     "swedish": "beslut beslutat beslutit dag dagar dagarna dagen idag kr likställd likställda",
 }
 
-#: Languages with a list in the optional package stopwordsiso, and the codes that this package uses.
+#: Languages with a list in the optional package stopwordsiso. The values are the codes by which the
+#: package names these languages.
 _ISO = {"arabic": "ar", "chinese": "zh", "japanese": "ja", "korean": "ko", "thai": "th"}
 _CONTENT_OF_ISO = {"korean": "시간 양자 전자 시각 자기집 소생"}
-#: `NAMED`: names of all lists. `COMPARED`: names of the lists by which the language of a text is
-#: detected.
+#: Names of all lists.
 NAMED = ("english", *_CONTENT, *_ISO)
+#: Names of the lists by which the language of a text is detected.
 COMPARED = ("english", *_CONTENT)
 
 #: A text is in the language of a list only if at least this number of different words of the list
@@ -213,9 +214,10 @@ def warned_of_letters(words: Sequence[str], tokens: Int64s) -> str | None:
 
 
 _AT_BLANKS = "only at spaces, so whole phrases count as words"
-#: For each script in which the tokeniser may not find the words: the probable language of a text, a
-#: description of how the tokeniser splits it, and the value of ``--segment`` that splits it better
-#: ("" if no value does). Scripts are named by the first word of the Unicode names of their letters.
+#: Scripts in which the tokeniser may not find the words, each with three values. These are the
+#: probable language of a text, a description of how the tokeniser splits it, and the value of
+#: ``--segment`` that splits it better ("" if there is none). A script is named by the first word of
+#: the Unicode names of its letters.
 _SCRIPTS = {
     "HIRAGANA": (
         "Japanese",
@@ -229,9 +231,10 @@ _SCRIPTS = {
     "KHMER": ("Khmer", _AT_BLANKS, ""),
     "MYANMAR": ("Burmese", _AT_BLANKS, ""),
 }
-#: `_SHARE`: minimum fraction of tokens in a script at which the user is warned. `_OF_KANA`: minimum
-#: fraction of tokens in kana at which a text with Chinese characters counts as Japanese.
-_SHARE, _OF_KANA = 0.3, 0.05
+#: The user is warned if at least this fraction of the tokens are in such a script.
+_SHARE = 0.3
+#: A text with Chinese characters counts as Japanese if at least this fraction of tokens is in kana.
+_OF_KANA = 0.05
 
 
 def warned_of_script(words: Sequence[str], tokens: Int64s) -> str | None:

@@ -38,9 +38,12 @@ PACKED = "counts.npz"
 #: Name of the file with two numbers for each word: its occurrences, and the sum of its squared
 #: counts in documents.
 WORD_COUNTS = "word-counts.npy"
-#: Names of three files: the archive of the documents' ids, titles and columns; the archive of their
-#: texts; the list of files in input folders.
-DOCUMENTS, TEXTS, INPUTS = "documents.npz", "texts.npz", "inputs.jsonl"
+#: Name of the archive of the documents' ids, titles and columns.
+DOCUMENTS = "documents.npz"
+#: Name of the archive of the documents' texts.
+TEXTS = "texts.npz"
+#: Name of the list of files in input folders.
+INPUTS = "inputs.jsonl"
 #: Names of the files that training never reads.
 BESIDE = (DOCUMENTS, TEXTS, INPUTS)
 #: Names of all files that may be in a stored corpus.
@@ -48,7 +51,7 @@ FILES = frozenset(
     {*(f"{name}.npy" for name in ARRAYS), PACKED, "vocab.txt", WORD_COUNTS, "meta.json", *BESIDE}
 )
 
-#: Types of the entries in the record of a file, which is a file of the stored corpus or an input.
+#: Types of the entries in the record of a file, which is an input or belongs to a stored corpus.
 _FILE = {"sha256": str | None, "stamp": list[int] | None}
 #: Types of the entries in ``meta.json``.
 _HEADER = {
@@ -70,9 +73,10 @@ _PROVENANCE = {
 
 #: Number of bytes that are hashed between two calls of the callback that may stop the hashing.
 _PIECE = 2**23
-#: `_TOGETHER`: number of records of input files that are written at a time. `_LONGEST`: maximum
-#: size in bytes of the list of these records.
-_TOGETHER, _LONGEST = 1024, 2**30
+#: Number of records of input files that are written at a time.
+_TOGETHER = 1024
+#: Maximum size in bytes of the list of records of input files.
+_LONGEST = 2**30
 
 
 def is_stored(path: Path) -> bool:
@@ -180,8 +184,8 @@ def read_header(path: Path) -> dict[str, Any]:
             path,
         )
     version, parts = meta.get("version"), meta.get("parts")
-    # Version 1 can be read, too, unless the entry "parts" is present: without it, headers of
-    # versions 1 and 2 are equal.
+    # A header of version 1 without the entry "parts" equals a header of version 2, so it can be
+    # read.
     if version != VERSION and (version != 1 or parts):
         raise CorpusError(
             f"the corpus has version {version!r}, but this sgmc reads version {VERSION}; use the "

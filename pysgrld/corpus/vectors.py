@@ -27,10 +27,12 @@ from pysgrld.options.paths import path_error
 from pysgrld.run.files import open_regular, sync
 from pysgrld.types import Array, Int64s
 
-#: `KEPT`: maximum size in bytes of a vector that is cached in memory. A vector is cached as soon as
-#: more values were read than it has. `LONG`: if more values than this number are read at a time on
-#: average, the vector is not cached, because reading them from the file is as fast.
-KEPT, LONG = 1 << 23, 64
+#: Maximum size in bytes of a vector that is cached in memory. A vector is cached as soon as more
+#: values were read than it has.
+KEPT = 1 << 23
+#: A vector is not cached if more values than this are read at a time on average, because reading
+#: them from the file is as fast.
+LONG = 64
 #: Number of values that are read at a time if the whole vector is read.
 TOGETHER = 2**16
 #: Number of bytes that are collected in memory before they are written to the file.

@@ -282,9 +282,9 @@ class Rules(NamedTuple):
 
 _BUILT = Rules(BUILT_STOP_WORDS, BUILT_NUMBERS, BUILT_MIN_DF, BUILT_MAX_DF, BUILT_MAX_VOCAB)
 _GIVEN = Rules("none", "keep", 0, 1.0, None)
-#: `_NUMBER`: pattern of words that are numbers, or parts of numbers that were split at a comma.
-#: `_YEAR`: pattern of numbers that may be years.
+#: Pattern of words that are numbers, or parts of numbers that were split at a comma.
 _NUMBER = re.compile(r"_*\d[\d_]*(?:st|nd|rd|th)?")
+#: Pattern of numbers that may be years.
 _YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
 
 

@@ -18,9 +18,10 @@ import numpy as np
 from pysgrld.report.population import Sampled
 from pysgrld.types import Array, Documents, Doubles, Floats, Int64s
 
-#: `WEIGHTINGS`: number of bootstrap weightings of the documents. `_CELLS`: maximum number of
-#: values in one block.
-WEIGHTINGS, _CELLS = 400, 1 << 22
+#: Number of bootstrap weightings of the documents.
+WEIGHTINGS = 400
+#: Maximum number of values in one block.
+_CELLS = 1 << 22
 #: Approximate maximum number of documents with separate bootstrap weights. If there are more
 #: documents, several documents form a group with a common weight.
 _UNITS = 20_000
@@ -31,11 +32,11 @@ _SEED = 1981
 #: Minimum weight of a topic when words are allocated to topics, as a fraction of the weight 1/K.
 #: It keeps inactive topics from receiving the weight 0.
 _LEAST = 0.1
-#: A joint test leaves out each contrast of coefficients whose variance has fewer degrees of freedom
-#: than this number.
+#: A contrast of coefficients is left out of a joint test if its variance has fewer degrees of
+#: freedom than this number.
 _FEWEST = 5.0
-#: A joint test leaves out redundant directions of the contrasts, in which the singular value is
-#: below this fraction of the greatest singular value.
+#: A direction of the contrasts is redundant if its singular value is below this fraction of the
+#: greatest singular value. Joint tests leave out redundant directions.
 _RANK = 1e-8
 #: Maximum leverage of a unit (a document or a cluster). The leverage is the weight of the unit's
 #: observed shares in the shares that the regression predicts for the unit.

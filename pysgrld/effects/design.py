@@ -16,18 +16,22 @@ from pysgrld.types import Array, Doubles, Int64s
 if TYPE_CHECKING:
     import pandas
 
-#: `LEVELS`: maximum number of distinct values of a categorical column. `_SHOWN`: maximum number of
-#: characters of a name in messages.
-LEVELS, _SHOWN = 100, 40
+#: Maximum number of distinct values of a categorical column.
+LEVELS = 100
+#: Maximum number of characters of a name in messages.
+_SHOWN = 40
 #: All pairs of values of a categorical column are compared if it has at most this number of values.
 PAIRED = 10
-#: `_AVERAGED`: maximum number of documents over which predictions are averaged. `POINTS`: maximum
-#: number of points on a curve.
-_AVERAGED, POINTS = 20_000, 21
+#: Maximum number of documents over which predictions are averaged.
+_AVERAGED = 20_000
+#: Maximum number of points on a curve.
+POINTS = 21
 
 
-#: `_NUMBERS`: Pandas' names for types of numbers. `_FLAGS`: texts that stand for True and False.
-_NUMBERS, _FLAGS = ("integer", "floating", "mixed-integer-float"), {True: "yes", False: "no"}
+#: Pandas' names for types of numbers.
+_NUMBERS = ("integer", "floating", "mixed-integer-float")
+#: Texts that stand for True and False.
+_FLAGS = {True: "yes", False: "no"}
 
 
 class ValuePrediction(NamedTuple):

@@ -27,10 +27,11 @@ FEWEST = 10
 _MOST_VALUES = 0.8
 #: Number of consecutive documents that count as one cluster of neighbours.
 _NEIGHBOURS = 20
-#: `_DOCUMENTS`: maximum number of documents on which similarity is measured. `_ROW`: number of
-#: consecutive documents that are sampled together.
-_DOCUMENTS, _ROW = 50_000, 1_000
-#: The design effect is computed for at most this number of comparisons of each column's values.
+#: Maximum number of documents on which similarity is measured.
+_DOCUMENTS = 50_000
+#: Number of consecutive documents that are sampled together.
+_ROW = 1_000
+#: For each column, the design effect is computed for at most this number of pairs of values.
 _COMPARISONS = 4
 
 

@@ -12,9 +12,12 @@ from pysgrld.effects.answers import Effects, PredictedShares, TopicsContrasted
 from pysgrld.effects.design import to_date
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_picture
 
-#: `TOPICS`, `_LEVELS`: maximum numbers of topics and of categories in a panel. `_LETTERS`: maximum
-#: number of characters of a category's name.
-TOPICS, _LEVELS, _LETTERS = 6, 30, 24
+#: Maximum number of topics in a panel.
+TOPICS = 6
+#: Maximum number of categories in a panel.
+_LEVELS = 30
+#: Maximum number of characters of a category's name.
+_LETTERS = 24
 #: Maximum number of characters of a topic's name in the panel of differences between values.
 _NAME = 32
 #: Height in inches of a topic's row in the panel of differences.
@@ -24,8 +27,8 @@ _ROW = 0.2
 _POINTS = 8
 #: A share is written into its cell of the matrix if it is at least this number of percent.
 _WRITTEN = 5.0
-#: Horizontal offset between the points of two neighbouring topics in the same category, as a
-#: fraction of the distance between categories.
+#: Horizontal distance between the points of two neighbouring topics in the same category. The unit
+#: is the distance between two categories.
 _BESIDE = 0.1
 
 

@@ -21,9 +21,12 @@ from pysgrld.types import Array, Doubles, Int64s
 if TYPE_CHECKING:
     import pandas
 
-#: `TOPICS_SHOWN`: maximum number of topics in a notebook's table. `WORDS_SHOWN`: maximum number of
-#: words of each topic in this table. `TOPICS_DRAWN`: maximum number of topics in a picture.
-TOPICS_SHOWN, WORDS_SHOWN, TOPICS_DRAWN = 20, 10, 12
+#: Maximum number of topics in a notebook's table.
+TOPICS_SHOWN = 20
+#: Maximum number of words of each topic in this table.
+WORDS_SHOWN = 10
+#: Maximum number of topics in a picture.
+TOPICS_DRAWN = 12
 #: Types that `transform` can return: NumPy arrays ("default"), or DataFrames of a library.
 CONTAINERS = ("default", "pandas", "polars")
 #: Populations for which intervals hold: other texts like the documents of `fit` ("alike"), or only

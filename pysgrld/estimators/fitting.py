@@ -25,7 +25,7 @@ from pysgrld.types import Documents
 SELDOM = 30.0
 #: Number of seconds after which a progress bar appears.
 PATIENCE = 2.0
-#: Value of a parameter that lets sgmc choose the behaviour.
+#: If a parameter has this value, sgmc chooses the behaviour.
 AUTO = "auto"
 
 

@@ -42,9 +42,10 @@ if TYPE_CHECKING:
 
     from pysgrld.corpus import Corpus
 
-#: `AUTO_SAMPLES`: maximum number of stored samples if ``keep_samples`` has its default.
-#: `AUTO_BYTES`: maximum size in bytes of these samples.
-AUTO_SAMPLES, AUTO_BYTES = 50, 1 << 28
+#: Maximum number of stored samples if ``keep_samples`` has its default.
+AUTO_SAMPLES = 50
+#: Maximum size in bytes of these samples.
+AUTO_BYTES = 1 << 28
 #: Message of the error for a model that stores no posterior samples.
 NO_SAMPLE = (
     "the model has no posterior samples; set keep_samples before fit, and max_iter greater "
@@ -465,7 +466,7 @@ class KeptModel(Framed):
             name: getattr(self, f"_{name}") for name in self.numbers if hasattr(self, f"_{name}")
         }
         if corpus is not None:
-            meta.pop("measures", None)  # Readers of the run compute measures from the corpus.
+            meta.pop("measures", None)  # Commands that read the run compute these measures.
             config["corpus"] |= {
                 "fingerprint": corpus.fingerprint,
                 **dict.fromkeys(("documents", "training_documents"), corpus.documents),

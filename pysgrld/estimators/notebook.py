@@ -11,12 +11,22 @@ import numpy as np
 
 from pysgrld.types import Array
 
-#: `_COLUMNS`: number of charts per row. The other numbers are in inches: width of a chart, height
-#: of a one-line title, height of each further line, and height per word.
-_COLUMNS, _WIDTH, _HEAD, _LINE, _WORD = 4, 2.9, 0.6, 0.17, 0.24
-#: `_LETTERS`: maximum number of characters in the label of a bar, which is a word. `_TITLE`:
-#: maximum number of characters in a line of a title. `_COLOUR`: colour of bars (Okabe and Ito).
-_LETTERS, _TITLE, _COLOUR = 18, 28, "#0072B2"
+#: Number of charts per row.
+_COLUMNS = 4
+#: Width of a chart in inches.
+_WIDTH = 2.9
+#: Height of a one-line title in inches.
+_HEAD = 0.6
+#: Height of each further line of a title in inches.
+_LINE = 0.17
+#: Height per word of a chart in inches.
+_WORD = 0.24
+#: Maximum number of characters of a bar's label, which is a word.
+_LETTERS = 18
+#: Maximum number of characters in a line of a title.
+_TITLE = 28
+#: Colour of bars (Okabe and Ito).
+_COLOUR = "#0072B2"
 
 
 class Panel(NamedTuple):

@@ -536,7 +536,7 @@ def _ordered(times: list[Any], module: Any) -> tuple[Column, list[Any]]:
     """
     if any(isinstance(time, str) for time in times):
         try:
-            # If the texts have several date formats, pandas warns and reads each text by itself.
+            # If dates are written in several formats, pandas warns and detects each date's format.
             with warnings.catch_warnings(action="ignore", category=UserWarning):
                 times = list(module.to_datetime(module.Series(times, dtype=object)))
         except (ValueError, TypeError) as error:

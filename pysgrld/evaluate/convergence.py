@@ -186,8 +186,8 @@ def _effective(draws: Doubles) -> Doubles:
     pairs = max(1, -(-(n - 2) // 2))
     even = rho[: 2 * pairs : 2]
     sums = even + rho[1 : 2 * pairs : 2]
-    # The sum of autocorrelations ends at the first pair of lags whose sum is not positive, or else
-    # at the last pair.
+    # Autocorrelations are summed up to the first pair of lags whose sum is not positive. Without
+    # such a pair, all pairs are summed.
     stop = sums <= 0
     last = np.where(stop.any(axis=0), stop.argmax(axis=0), pairs - 1)
     falling = np.minimum.accumulate(sums, axis=0)

@@ -20,8 +20,8 @@ from pysgrld.evaluate.held_out import HeldOut
 from pysgrld.evaluate.score import Estimate
 from pysgrld.types import Doubles
 
-#: Values to try for the strength s: the topics' prediction counts as much as s observed tokens, for
-#: s from 1 to a million. At the greatest value, observed words hardly matter.
+#: Values to try for the strength s, from 1 to a million. The prediction of the topics counts as
+#: much as s observed tokens. At the greatest value, observed words hardly matter.
 _STRENGTHS = exp(np.arange(121) * 0.115)
 #: Minimum number of documents, because each half of the documents is used to learn a strength.
 FEWEST = 20

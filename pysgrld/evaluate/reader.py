@@ -17,8 +17,8 @@ from pysgrld.types import Array, Documents, Doubles, Floats, HeldOutCounts, Int3
 #: Number of Gibbs sweeps of a new chain of a document; results are averaged over the second half.
 FRESH_SWEEPS = 50
 #: Number of sweeps of a chain that continues from the previous posterior sample; results are
-#: averaged over the second half. Few sweeps are enough, because the topics have changed little.
-#: With this number, half of the time is for work before and after the sweeps.
+#: averaged over the second half. Few sweeps are enough, because the topics have changed little. The
+#: sweeps take as long as the work before and after them.
 FURTHER_SWEEPS = 4
 #: Number of sweeps before the first draw of a document's topics. Only the last state is kept, so
 #: half of `FRESH_SWEEPS` is enough.
@@ -27,14 +27,17 @@ DRAW_SWEEPS = FRESH_SWEEPS // 2
 #: twenty draws cover the truth even if topics overlap.
 NEXT_DRAW_SWEEPS = 12
 
-#: The proportions of documents use several random streams. `_STREAM`: number of the first of them,
-#: far above the numbers of the streams for blocks of topics. `_BITS`: number of low bits of a
-#: document's id that distinguish documents within a stream; the higher bits choose the stream.
-_STREAM, _BITS = 1 << 10, 31
-#: If Dirichlet parameters differ between topics, token counts and the parameters' differences from
-#: their minimum are multiplied by this factor. Their sums can then be rounded to whole numbers.
+#: Number of the first random stream for the proportions of documents. It is far above the numbers
+#: of the streams for blocks of topics.
+_STREAM = 1 << 10
+#: Number of low bits of a document's id that distinguish documents within a random stream. The
+#: other bits of the id choose the stream.
+_BITS = 31
+#: Dirichlet parameters may differ between topics. Token counts, and the parameters minus their
+#: minimum, are then multiplied by this factor, so that sums can be rounded to whole numbers.
 _FINE = 1 << 32
-#: Maximum of these differences after the multiplication. Only a forged sample may exceed it.
+#: Maximum, after this multiplication, of a parameter minus the minimum. Only a forged sample may
+#: exceed it.
 _MOST = 2.0**61
 #: A layer's number is shifted by this number of bits and added to a document's id, so that the
 #: random numbers of tokens differ from the random numbers of the document.

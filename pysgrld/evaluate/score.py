@@ -349,7 +349,7 @@ class DensityScorer(Scorer):
 
     def __init__(self, held_out: HeldOut, words: Int32s, units: int) -> None:
         self.held_out, self.words, self.units = held_out, words, units
-        # For each document: log of the sum over samples of the document's density.
+        # Log of the sum, over samples, of each document's density.
         self._total: Doubles = np.zeros(len(held_out.held_out))
 
     def score(self, logs: Doubles) -> Estimate:

@@ -20,9 +20,10 @@ from pysgrld.options.option import Facts
 from pysgrld.options.paths import is_file, is_folder, path_exists
 from pysgrld.types import Documents
 
-#: `QUICK_TRAIN`: number of training documents in a quick run. `QUICK_SCORED`: number of scored
-#: documents in a quick run.
-QUICK_TRAIN, QUICK_SCORED = 300, 60
+#: Number of training documents in a quick run.
+QUICK_TRAIN = 300
+#: Number of scored documents in a quick run.
+QUICK_SCORED = 60
 
 
 class SplitCorpus(NamedTuple):

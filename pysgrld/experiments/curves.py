@@ -34,13 +34,15 @@ from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.train.begin import begin
 from pysgrld.types import Key
 
-#: A run with more iterations than `MOST` is limited by training time instead. It is scored after
-#: `FIRST` seconds, and then whenever its training time has grown by the factor `SPACING`.
-MOST, FIRST, SPACING = 2**40, 0.1, 1.35
+#: A run with more iterations than this number is limited by training time instead.
+MOST = 2**40
+#: Seconds of training after which such a run is scored for the first time.
+FIRST = 0.1
+#: The run is scored again whenever its training time has grown by this factor.
+SPACING = 1.35
 #: Seconds of training in a quick run.
 QUICK_SECONDS = 0.2
-#: Columns of the table: `HEAD` if the model observes a part of each scored document, `WHOLE` if
-#: documents are scored as a whole.
+#: Columns of the table if the model observes a part of each scored document.
 HEAD = (
     "row",
     "perplexity",
@@ -52,6 +54,7 @@ HEAD = (
     "seeds",
     "sd",
 )
+#: Columns of the table if documents are scored as a whole.
 WHOLE = ("row", "log-perplexity", "by-importance", *HEAD[2:])
 
 

@@ -87,9 +87,10 @@ SAMPLERS = (
 #: The paper uses 128 topics.
 LDA = (64, 128, 256)
 DRAWN = (*SAMPLERS, "lda")
-#: `LDA_BURN_IN`: number of burn-in iterations of these LDA models. `LDA_COLLECTED`: number of
-#: samples of these models.
-LDA_BURN_IN, LDA_COLLECTED = 200, 300
+#: Number of burn-in iterations of these LDA models.
+LDA_BURN_IN = 200
+#: Number of samples of these LDA models.
+LDA_COLLECTED = 300
 
 
 class PaperColumn(NamedTuple):
@@ -140,10 +141,13 @@ WIKI = PaperColumn(
     3500,
 )
 
-#: `COLLECTED`: number of samples in a full run. `QUICK_BURN_IN`, `QUICK_COLLECTED`: number of
-#: burn-in iterations and of samples in a quick run.
-COLLECTED, QUICK_BURN_IN, QUICK_COLLECTED = 1500, 20, 20
-#: Number of training documents in a quick run, and number of scored documents.
+#: Number of samples in a full run.
+COLLECTED = 1500
+#: Number of burn-in iterations in a quick run.
+QUICK_BURN_IN = 20
+#: Number of samples in a quick run.
+QUICK_COLLECTED = 20
+#: Numbers of documents in a quick run: training documents, and scored documents.
 QUICK_DOCUMENTS = (200, 50)
 #: Options that shorten iterations in a quick run.
 QUICK = {"minibatch": 50, "sweeps": 12, "kept-sweeps": 4}
@@ -434,8 +438,10 @@ def draw(path: Path, curves: list[Curve], column: PaperColumn, *, quick: bool) -
 
 # ---- Figure 2: step sizes of each layer
 
-#: Number of minibatches with recorded step sizes, in a full run and in a quick run.
-RECORDED, QUICK_RECORDED = 2000, 30
+#: Number of minibatches with recorded step sizes.
+RECORDED = 2000
+#: Number of minibatches with recorded step sizes in a quick run.
+QUICK_RECORDED = 30
 #: Columns of the table of step sizes. "layer-i": mean of the step sizes eps_t / M_k over the topics
 #: k of layer i. "average-topic-i": eps_t divided by the mean of M_k over these topics.
 RATES_HEAD = (

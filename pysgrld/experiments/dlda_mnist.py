@@ -43,9 +43,10 @@ FILE = "train-images-idx3-ubyte"
 LARGEST = 1 << 30
 #: First bytes of a file in MNIST's format with a three-dimensional array of unsigned bytes.
 MAGIC = bytes((0, 0, 8, 3))
-#: `QUICK_IMAGES`: number of images in a quick run. `QUICK_MINIBATCH`: minibatch size in a quick
-#: run.
-QUICK_IMAGES, QUICK_MINIBATCH = 400, 50
+#: Number of images in a quick run.
+QUICK_IMAGES = 400
+#: Minibatch size in a quick run.
+QUICK_MINIBATCH = 50
 #: Number of columns in the picture of a layer's topics, by the number of topics.
 ACROSS = {128: 8, 64: 8, 32: 4}
 

@@ -23,8 +23,10 @@ from pysgrld.types import Doubles
 
 #: Minibatch size in the paper's experiment.
 MINIBATCH = 100
-#: Number of posterior samples at which the noise is computed, in a full run and in a quick run.
-DRAWS, QUICK_DRAWS = 100_000, 1_000
+#: Number of posterior samples at which the noise is computed.
+DRAWS = 100_000
+#: Number of these posterior samples in a quick run.
+QUICK_DRAWS = 1_000
 #: Quantiles shown in the table, in percent.
 QUANTILES = (0, 2.5, 50, 97.5, 100)
 HEAD = ("quantile", "primal", "dual", "ratio")

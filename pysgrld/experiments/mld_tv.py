@@ -55,9 +55,10 @@ STEPS = {"smld": (3e-4, 1e-4, 3e-5, 1e-5), "sgrld": (1e-6, 3e-7, 1e-7, 3e-8)}
 LABELS = {"smld": "MLD", "sgrld": "SGRLD"}
 #: Number of step sizes of each sampler in the picture; they have the smallest final distances.
 SHOWN = 3
-#: The decay of a curve is fitted in the part from a total variation of `DECAY_FROM` down to a total
-#: variation of `DECAY_TO` times the final value of the curve.
-DECAY_FROM, DECAY_TO = 0.7, 1.5
+#: The decay of a curve is measured after its total variation has fallen below this number.
+DECAY_FROM = 0.7
+#: The measured part ends when the total variation reaches this multiple of the curve's final value.
+DECAY_TO = 1.5
 
 
 class TrialsTask(NamedTuple):

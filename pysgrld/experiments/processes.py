@@ -18,7 +18,8 @@ Result = TypeVar("Result")
 
 #: Seconds between two updates of the progress display.
 LOOK = 0.5
-#: Objects shared with worker processes: the finished fraction of each task, and a request to stop.
+#: Two objects that worker processes share with the parent process: the finished fraction of each
+#: task, and a request to stop.
 _shared: tuple[Any, Any] | None = None
 
 

@@ -37,9 +37,12 @@ from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, Rep
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 
 PUBLISHED, OURS = "settings of the released code", "sgmc's settings"
-#: `NOISY`: samplers with minibatches. `EXACT`: samplers that use the whole corpus. `FITTED`:
-#: variational methods. Each list is in the paper's order, best first.
-NOISY, EXACT, FITTED = ("gsgnht", "sggmc"), ("gmc-apprmh", "gmc-bgibbs"), ("vi", "svi")
+#: Samplers with minibatches, in the paper's order, best first.
+NOISY = ("gsgnht", "sggmc")
+#: Samplers that use the whole corpus, in the paper's order, best first.
+EXACT = ("gmc-apprmh", "gmc-bgibbs")
+#: Variational methods, in the paper's order, best first.
+FITTED = ("vi", "svi")
 _ALL = {"minibatch": 2**53}
 #: Options of runs with sgmc's settings in which each iteration uses the whole corpus; their burn-in
 #: is shorter than by default.

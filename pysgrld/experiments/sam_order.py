@@ -37,10 +37,12 @@ STEPS, QUICK_STEPS = (0.4, 0.28, 0.2, 0.14, 0.1, 0.07, 0.05), (0.4, 0.2)
 #: Number of grid points of the angle. The distribution's Fourier coefficients of order 48 and above
 #: are below 1e-12.
 ANGLES = 96
-#: `FASTEST`: the grid of velocities goes from minus to plus this number of standard deviations of
-#: the velocity. `SPACING`: spacing of the grid, in standard deviations of the noise that one step
-#: adds to the velocity.
-FASTEST, SPACING = 7.5, 0.9
+#: The grid of velocities goes from minus to plus this number of standard deviations of the
+#: velocity.
+FASTEST = 7.5
+#: Distance between neighbouring velocities in the grid. The unit is the standard deviation of the
+#: noise that one step adds to the velocity.
+SPACING = 0.9
 LABELS = {"sggmc": "SGGMC", "euler": "Euler"}
 
 

@@ -30,9 +30,12 @@ from pysgrld.types import Doubles, Int64s
 KAPPA, MINIBATCH = 20.0, 10
 #: True angles of v1 and v2 in radians, from which the points are generated.
 TRUTH = (-math.pi / 24, math.pi / 8)
-#: `REACH`, `GRID`: the grid has `GRID` points from -`REACH` to `REACH` for each angle. `JOINED`: a
-#: cell of the picture is the sum of `JOINED` x `JOINED` cells of the grid.
-REACH, GRID, JOINED = 1.6, 256, 2
+#: For each angle, the grid goes from minus to plus this number of radians.
+REACH = 1.6
+#: Number of grid points of each angle.
+GRID = 256
+#: A cell of the picture joins this number of grid cells in each direction.
+JOINED = 2
 ANGLES = (np.arange(GRID) + 0.5) * 2 * REACH / GRID - REACH
 BINS = 10
 CHAINS, QUICK_CHAINS, QUICK_KEPT = 1000, 50, 2

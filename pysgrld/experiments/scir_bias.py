@@ -39,18 +39,25 @@ from pysgrld.types import Doubles, Key
 
 SHAPES = (0.05, 0.1, 0.5, 1.0, 5.0)
 STEPS, QUICK_STEPS = (0.32, 0.08, 0.02, 0.005, 0.00125), (0.32, 0.16)
-#: In runs with minibatches, a part of each shape parameter is due to the prior, and the rest is due
-#: to observations. This is the fraction due to the prior.
+#: In runs with minibatches, a shape parameter is the sum of a part from the prior and a part from
+#: observations. This is the fraction from the prior.
 PRIOR = 0.1
-#: In runs with minibatches: number of categories, number of all observations, and number of
-#: observations in a minibatch.
-CATEGORIES, OBSERVATIONS, MINIBATCH = 100, 1000, 100
-#: Number of chains for each step size, in a full run and in a quick run.
-CHAINS, QUICK_CHAINS = 32, 8
+#: Number of categories in runs with minibatches.
+CATEGORIES = 100
+#: Number of observations in runs with minibatches.
+OBSERVATIONS = 1000
+#: Number of observations in a minibatch.
+MINIBATCH = 100
+#: Number of chains for each step size.
+CHAINS = 32
+#: Number of chains for each step size in a quick run.
+QUICK_CHAINS = 8
 #: Diffusion time of a chain. The first two thirds of the time are burn-in.
 TIME = 9.0
-#: Width of a histogram bin in standard deviations of a step, in a full run and in a quick run.
-WIDTH, QUICK_WIDTH = 0.4, 0.6
+#: Width of a histogram bin in standard deviations of a step.
+WIDTH = 0.4
+#: Width of a histogram bin in a quick run, in the same unit.
+QUICK_WIDTH = 0.6
 
 
 class BiasTask(NamedTuple):

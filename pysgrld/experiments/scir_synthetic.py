@@ -37,13 +37,17 @@ from pysgrld.types import Doubles, Int64s, Key
 
 D, OBSERVATIONS, ALPHA = 10, 1000, 0.1
 SPARSE = (800, 100, 100, 0, 0, 0, 0, 0, 0, 0)
-#: `CHAINS`: number of chains of each setting. `KEPT`, `QUICK_KEPT`: number of samples in a full run
-#: and in a quick run; the number of burn-in iterations is the same.
-CHAINS, KEPT, QUICK_KEPT = 5, 1000, 50
+#: Number of chains of each setting.
+CHAINS = 5
+#: Number of samples. A quick run has as many burn-in iterations as a full run.
+KEPT = 1000
+#: Number of samples in a quick run.
+QUICK_KEPT = 50
 MINIBATCHES, QUICK_MINIBATCHES = (1, 10, 50, 100, 500), (10, 500)
-#: `COMPONENT`: index of the component whose samples the figure shows. `SHOWN_MINIBATCH`: minibatch
-#: size of these samples.
-COMPONENT, SHOWN_MINIBATCH = 4, 10
+#: Index of the component whose samples the figure shows.
+COMPONENT = 4
+#: Minibatch size of the samples that the figure shows.
+SHOWN_MINIBATCH = 10
 
 
 class Method(NamedTuple):

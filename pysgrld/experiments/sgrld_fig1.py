@@ -35,9 +35,10 @@ COUNTS = (90, 5, 5, 0, 0, 0, 0, 0, 0, 0)
 ALPHA = 0.1
 #: Step sizes in the paper's notation: epsilon is twice the diffusion time h.
 STEPS = tuple(10.0 ** (power / 2) for power in range(-10, 1))
-#: Number of burn-in iterations and number of iterations between samples, in a full run and in a
-#: quick run.
-FULL, QUICK = (10_000, 100), (100, 1)
+#: Number of burn-in iterations, and number of iterations between two samples.
+FULL = (10_000, 100)
+#: Both numbers for a quick run.
+QUICK = (100, 1)
 KEPT = 1000
 #: Number of chains of each sampler with each step size.
 CHAINS = 10

@@ -43,8 +43,8 @@ class BlockFitted(Fitted):
     def __init__(self, record: Record, threads: int, blocks: tuple[Block, ...]) -> None:
         super().__init__(record, threads)
         self.blocks = blocks
-        #: For each learned prior, by the name of its block: the name of the block of topics that
-        #: has this prior.
+        #: Names of the blocks that are learned priors, each with the name of the block of topics to
+        #: which the prior belongs.
         self.priors = {b.name: blocks[0].name for b in blocks if b.name == ETA_BLOCK}
         # Samplers with `relative` False (mirrored Langevin) add noise of the same size to the log
         # weights of all words. The probabilities of words that a topic does not use therefore

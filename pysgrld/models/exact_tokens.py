@@ -24,9 +24,10 @@ from pysgrld.options.option import Resolved
 from pysgrld.samplers import SAMPLERS
 from pysgrld.types import Array, Block, Doubles, Int32s, Int64s, Key, Minibatch
 
-#: `WORDS`: number of top words of each topic whose effective sample size is recorded. `DOCUMENTS`:
-#: number of documents whose effective sample size is recorded.
-WORDS, DOCUMENTS = 10, 100
+#: Number of top words of each topic whose effective sample size is recorded.
+WORDS = 10
+#: Number of documents whose effective sample size is recorded.
+DOCUMENTS = 100
 #: Maximum number of values in the topic rows that are read together.
 _CELLS = 2**22
 #: The iteration number in a random key of the refinement combines two numbers: the bits below this

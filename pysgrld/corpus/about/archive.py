@@ -23,14 +23,16 @@ from pysgrld.corpus.vectors import TOGETHER, GrowingFile, add_member, new_archiv
 from pysgrld.errors import CorpusError, Log, NoFieldError, Severity, plural
 from pysgrld.types import Int64s
 
-#: `ROOM`: maximum total size in bytes of the text columns that are kept although the user did not
-#: name them. `NAMED`: maximum number of column names in a log message.
-ROOM, NAMED = 2**26, 8
+#: Maximum total size in bytes of the text columns that are kept although no option names them.
+ROOM = 2**26
+#: Maximum number of column names in a log message.
+NAMED = 8
 #: Name of the archive member that lists the columns.
 CONTENTS = "columns.json"
-#: Maximum number of distinct values of a categorical column. `LEVELS` is the maximum if the kind of
-#: the column is inferred, `MOST_LEVELS` if the user has declared the column categorical.
-LEVELS, MOST_LEVELS = 1000, 2**20
+#: Maximum number of distinct values of a categorical column whose kind is inferred.
+LEVELS = 1000
+#: Maximum number of distinct values of a column that the user has declared categorical.
+MOST_LEVELS = 2**20
 #: Approximate number of hashes of document ids that are sorted at a time, to limit memory.
 SORTED = 2**20
 #: For each kind of column that is stored as numbers: the NumPy type of the numbers, and the number
@@ -43,8 +45,9 @@ NUMBERS: dict[str, tuple[str, float]] = {
 }
 
 Stays = npt.NDArray[np.bool_]
-#: Function without arguments that yields row numbers in blocks: for each document of the corpus,
-#: the row of its value in a column, or -1 for a document without a value.
+#: Function without arguments that yields blocks of row numbers, with one number for each document
+#: of the corpus. A column has the document's value in this row. The number is -1 if the document
+#: has no value.
 Rows = Callable[[], Iterator[Int64s]]
 
 

@@ -21,12 +21,13 @@ from pysgrld.corpus.about.values import ValueRules
 from pysgrld.corpus.vectors import TOGETHER, GrowingFile, Vector, between
 from pysgrld.types import Array, Int64s
 
-#: Vectors that record the origin of each document. For each vector: the NumPy type of its values.
+#: Vectors that record from which place of the input each document was read, with the NumPy types
+#: of their values.
 _ORIGIN = {"file": "<i4", "row": "<i8", "record": "<i8", "place": "<i8", "piece": "<i4"}
 #: Maximum total size in bytes of the values that are in memory at a time; a single value may be
 #: larger.
 BYTES = 2**25
-#: Roles that a column may have: id or title of the documents, or any other column.
+#: Roles of a column: it has the ids of documents, or their titles, or other values.
 ID, TITLE, COLUMN = "id", "title", "column"
 
 

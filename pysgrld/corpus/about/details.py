@@ -185,8 +185,8 @@ class FieldReader:
         self._kinds = list(wanted.columns.items())
         if wanted.automatic:
             self._apart |= {*wanted.columns}
-        #: For each record, the values of the fields that the user did not name. `_names` has the
-        #: names of these fields for each record.
+        #: Values of the fields that the user did not name, for each record. `_names` has the names
+        #: of these fields.
         self._others: list[tuple[Any, ...]] = []
         self._names: list[tuple[str, ...]] = []
         self._keys: Set[str] | None = None
@@ -324,7 +324,7 @@ def _not_plain(name: str, value: Any) -> FieldError:
     )
 
 
-# ---- details of documents in memory; ids and fields of documents that are streamed
+# ---- ids, titles and fields of documents
 
 #: Value in place of a row number, if a document is a whole file and not a row of a file.
 WHOLE = -1

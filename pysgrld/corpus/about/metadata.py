@@ -19,9 +19,10 @@ from pysgrld.corpus.vectors import TOGETHER, GrowingFile
 from pysgrld.errors import CorpusError, Log, Severity, plural
 from pysgrld.types import Array, Int64s
 
-#: `SAMPLED`: number of documents, and number of rows of the metadata file, that are compared to
-#: find the column of ids. `UNIQUE`: minimum fraction of distinct values in this column.
-SAMPLED, UNIQUE = 1000, 0.9
+#: To find the column of ids, this number of documents is compared with the same number of rows.
+SAMPLED = 1000
+#: Minimum fraction of distinct values in a column of ids.
+UNIQUE = 0.9
 
 
 class Metadata:
@@ -286,8 +287,8 @@ class Metadata:
                     row = np.maximum(row, found)
                     if number < 2:
                         continue
-                    # In forms 2 and 3 of a name, the folder is left out. Files in several folders
-                    # may have the same name.
+                    # These keys are file names without a folder. Files in several folders may have
+                    # the same name.
                     for i in np.flatnonzero(found >= 0).tolist():
                         called = by_base.setdefault(int(found[i]), sample.called[i])
                         if called != sample.called[i]:

@@ -47,10 +47,15 @@ AHEAD = 8 * FRAME
 #: Number of frames between two checks of the compressed size. A fixed number makes the result
 #: independent of the threads' speed.
 LOOKED = 16
-#: Names of the members of an archive of texts. `TEXT`: all frames, one after another. `FRAMES`: the
-#: end of each frame, in compressed and in uncompressed bytes. `ENDS`: the end of each text. `ROWS`:
-#: the row number of each text's document. `MEMBERS` has the types of the values.
-TEXT, FRAMES, ENDS, ROWS = "text.zst", "frames.npy", "ends.npy", "rows.npy"
+#: Name of the archive member with all frames, one after another.
+TEXT = "text.zst"
+#: Name of the archive member with the end of each frame, in compressed and in uncompressed bytes.
+FRAMES = "frames.npy"
+#: Name of the archive member with the end of each text.
+ENDS = "ends.npy"
+#: Name of the archive member with the number of each text's document.
+ROWS = "rows.npy"
+#: Types of the values of each archive member.
 MEMBERS = {TEXT: "u1", FRAMES: "<i8", ENDS: "<i8", ROWS: "<i8"}
 
 

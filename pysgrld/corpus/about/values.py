@@ -61,7 +61,8 @@ _CODE = re.compile(rb"-?0[0-9]+|[-+]?[1-9][0-9]{19,}")
 _GROUPED = re.compile(rb"[-+]?[0-9]{1,3}(?:[, ][0-9]{3})+(?:\.[0-9]*)?")
 _COMMA = re.compile(rb"[-+]?(?:[0-9]{1,3}(?:[. ][0-9]{3})+|[0-9]+)(?:,[0-9]+)?")
 
-#: Bits for notations of numbers: plain, with separators of thousands, with a decimal comma.
+#: A number may be written plainly, with separators of thousands, or with a decimal comma. Each of
+#: these notations has a bit.
 _PLAIN, _THOUSANDS, _DECIMAL_COMMA = 1, 2, 4
 #: Percentages have bits, too: the bit of the notation of the number, shifted left by `_PERCENT`.
 _PERCENT = 3

@@ -174,8 +174,8 @@ _XML = re.compile(
 )
 #: Start of a zip archive with an array as its first member, such as files that SciPy writes.
 _NPZ = re.compile(rb"PK\x03\x04.{26}(?=_*[A-Za-z])[A-Za-z_]{1,26}\.npy", re.S)
-#: Start of a UCI file: three lines with one number each, then lines that begin with a number and have
-#: no colon.
+#: Start of a UCI file: three lines with one number each, then lines that begin with a number and
+#: have no colon.
 _UCI = re.compile(rb"(?:[ \t]*[+-]?[0-9]+[ \t\r]*\n){3}(?:\s*$|[ \t]*[+-]?[0-9][^:\n]*(?:\n|$))")
 _SVMLIGHT = (".svmlight", ".libsvm", ".svm")
 _LABEL = rb"[-+0-9.,eE]+"
@@ -392,10 +392,11 @@ FORMATS = (
 
 #: Format of a text file if the user declares it to be a table, by --header-line.
 TABLE = FORMATS[-2]
-#: `SUFFIXES`: all suffixes of file names in the table. `SHARED`: suffixes that several formats
-#: share. `PREFIXES`: all prefixes of file names.
+#: Suffixes of file names of all formats.
 SUFFIXES = tuple(suffix for format in FORMATS for suffix in (*format.suffixes, *format.shared))
+#: Suffixes of file names that several formats share.
 SHARED = tuple(suffix for format in FORMATS for suffix in format.shared)
+#: Prefixes of file names of all formats.
 PREFIXES = tuple(format.prefix for format in FORMATS if format.prefix)
 #: Formats in which a file is one document, by suffix. If a folder has files with these suffixes,
 #: only these files are read.

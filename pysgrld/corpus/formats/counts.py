@@ -524,9 +524,9 @@ def _merged(runs: list[_Run], file: BinaryIO) -> Iterator[Entries]:
         runs = [run for run in runs if len(run.ready)]
         if not runs:
             return
-        # Of each sorted run, only the entries in `run.ready` are in memory. The unread entries of a
-        # run have at least the document number of its last ready entry. `limit` is the smallest of
-        # these document numbers, so entries up to `limit` can be merged now.
+        # Only the entries in `run.ready` of a sorted run are in memory. All entries on disk have at
+        # least the document number of the last entry in memory. `limit` is the smallest of these
+        # document numbers, so entries up to `limit` can be merged now.
         limits = [int(run.ready["row"][-1]) for run in runs if run.left]
         limit = min(limits) if limits else int(max(run.ready["row"][-1] for run in runs))
         taken = []

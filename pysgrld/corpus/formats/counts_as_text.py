@@ -53,8 +53,8 @@ _MARKET = (
     "a Matrix Market file has, below its comments, a line with the numbers of documents, "
     "words and entries"
 )
-#: Notation of the counts, by the type of numbers in a Matrix Market header. `PATTERN`: counts are
-#: left out.
+#: Kind of the counts in a Matrix Market file, by the type of numbers in the file's header. A file
+#: of type "pattern" has only the positions of its entries, and no counts.
 _NUMBERS: dict[bytes, int] = {
     b"integer": REAL,
     b"unsigned-integer": REAL,

@@ -41,7 +41,7 @@ def _documents(context: Context, source: Lines) -> Iterator[Numbered]:
         If text stands between documents, or the last document does not end.
     """
     held, number, line, limit = b"", 0, 1, context.options.max_line
-    looked = 0  # number of bytes of `held` in which no end tag was found
+    looked = 0  # The first `looked` bytes of `held` have no end tag.
     for block in source.blocks():
         held += block
         start = 0

@@ -42,9 +42,10 @@ _BLOCKS = (
     "figcaption,figure,footer,form,h1,h2,h3,h4,h5,h6,header,hr,legend,li,main,menu,nav,ol,option,p,"
     "pre,section,select,summary,table,tbody,td,tfoot,th,thead,tr,ul"
 )
-#: `DEEPEST`: maximum number of unclosed tags in a web page. `VALUES`: maximum number of attributes
-#: in one tag. Above these limits, parsers take quadratic time.
-DEEPEST, VALUES = 10_000, 5_000
+#: Maximum number of unclosed tags in a web page. With more tags, parsers take quadratic time.
+DEEPEST = 10_000
+#: Maximum number of attributes in one tag. With more attributes, parsers take quadratic time.
+VALUES = 5_000
 _CLOSED_BY_NEXT = rb"(?:p|li|td|tr|th|dt|dd|option|br|hr|img|input|meta|link|col|area|source|wbr)\b"
 _OPENED = re.compile(rb"<(?!%s)[a-z]" % _CLOSED_BY_NEXT, re.I)
 _CLOSED = re.compile(rb"</(?!%s)[a-z]" % _CLOSED_BY_NEXT, re.I)

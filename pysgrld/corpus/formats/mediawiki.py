@@ -19,9 +19,10 @@ from pysgrld.corpus.formats.protocol import Context, Texts
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, plural
 
-#: `BATCH`: number of bytes of wikitext in a batch of articles. `PIECE`: number of bytes that expat
-#: parses at a time.
-BATCH = PIECE = 2**20
+#: Number of bytes of wikitext in a batch of articles.
+BATCH = 2**20
+#: Number of bytes that expat parses at a time.
+PIECE = 2**20
 #: The root element must begin within the first `PROLOG` bytes. These bytes are parsed in pieces of
 #: `PROLOG_PIECE` bytes, so that a document type declaration is refused before its entities can
 #: expand.

@@ -65,8 +65,8 @@ def read(source: Lines, context: Context) -> CountedDocuments:
     vocabulary, origin = find_words(source, context, words, documents)
     if form != sorted_by:
         entries = in_order(entries, context.scratch)
-    # `sure` is False if empty documents are kept, but no row pointers confirm the number of rows.
-    # This number may be far too large, and the empty documents could fill the disk.
+    # If no row pointers confirm the number of rows, this number may be far too large. The empty
+    # documents could then fill the disk. So `sure` is False unless empty documents are left out.
     sure = form == sorted_by or not context.keep_empty
     grouping = Grouping(source.label, context, documents, words, sure=sure, add_up=True)
     return CountedDocuments(vocabulary, origin, grouping.blocks(entries), numbered=True)

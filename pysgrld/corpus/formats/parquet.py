@@ -23,13 +23,14 @@ _MAGIC, _ARROW_FILE = b"PAR1", b"ARROW1"
 
 #: Number of rows that are read at a time.
 TOGETHER = 256
-#: Without the setting max-input, the maximum size of a file's texts is `REPEATED` bytes, or `RATIO`
-#: times the size of the text columns if this is larger. Without a maximum, a small file could fill
-#: the memory, because its dictionary can repeat a long text in each row.
+#: Default maximum size in bytes of the texts of a file. If `RATIO` times the size of the text
+#: columns is larger, it is the maximum instead. Without a maximum, a small file could fill the
+#: memory, because its dictionary can repeat a long text in each row.
 REPEATED = 2**30
-#: `_CODE`: maximum size in bytes of an index into a dictionary. `_HEADS`: maximum size in bytes of
-#: the page headers of a column.
-_CODE, _HEADS = 8, 2**16
+#: Maximum size in bytes of an index into a dictionary.
+_CODE = 8
+#: Maximum size in bytes of the page headers of a column.
+_HEADS = 2**16
 
 
 def read(source: Lines, context: Context) -> Iterator[Texts]:

@@ -297,7 +297,7 @@ class Batch:
     ) -> None:
         self.label, self.context, self.noun = label, context, noun
         self._counter = context.counter
-        # Difference between the number of a row and the number of its record.
+        # The number of a row is greater than the number of its record by this difference.
         self._shift = None if header is None else context.counter.last - header
         self.together, self.most = together, most
         self._fields = FieldReader(context.wanted, typed)

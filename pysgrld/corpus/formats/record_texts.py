@@ -11,7 +11,8 @@ from pysgrld.corpus.formats.text_fields import SAMPLED, called_otherwise, chosen
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError
 
-#: Pair of a record's number and a mapping with its fields, or an error in place of the mapping.
+#: Number of a record, and a mapping with its fields. If a record is invalid, an error replaces the
+#: mapping.
 Numbered = tuple[int, Mapping[str, Any] | BadDocument]
 
 

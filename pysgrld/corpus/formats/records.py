@@ -30,20 +30,24 @@ from pysgrld.corpus.formats.text_fields import SAMPLED
 from pysgrld.corpus.lines import Lines, undecodable
 from pysgrld.errors import CorpusError, MissingInputError, plural
 
-#: A workbook may unpack to `SMALL` bytes, or to `RATIO` times its packed size but at most `LARGEST`
-#: bytes. The setting max-input may allow more. Ordinary workbooks unpack to ten times their size,
-#: malicious workbooks to a thousand times.
-SMALL, RATIO, LARGEST = 2**26, 50, 2**29
-#: Number of bytes that an empty cell is assumed to take in memory. The library calamine allocates
-#: the whole rectangle that the cells of a sheet span. The size of this rectangle must not exceed
-#: the limit on unpacked bytes.
+#: Any workbook may unpack to this number of bytes.
+SMALL = 2**26
+#: A larger workbook may unpack to this multiple of its packed size. Ordinary workbooks unpack to
+#: ten times their size, malicious workbooks to a thousand times.
+RATIO = 50
+#: Maximum number of bytes to which a workbook may unpack, unless the setting max-input allows more.
+LARGEST = 2**29
+#: Number of bytes that each cell of a sheet is assumed to take in memory. The library calamine also
+#: allocates memory for the empty cells in the rectangle around a sheet's values. The total must not
+#: exceed the limit on unpacked bytes.
 PER_CELL = 16
-#: `CHUNK`: number of bytes of a reference list that are parsed at a time. `LONGEST`: maximum size
-#: of a reference in bytes. Parsers need about a hundred times as much memory.
-CHUNK, LONGEST = 2**18, 2**21
+#: Number of bytes of a reference list that are parsed at a time.
+CHUNK = 2**18
+#: Maximum size of a reference in bytes. Parsers need about a hundred times as much memory.
+LONGEST = 2**21
 #: Number of bytes at the start of a reference list that are searched for fields.
 LOOKED_AT = 2**22
-#: List of pairs: the number of a record, and the fields of the record or an error.
+#: Numbered records. In place of an invalid record, the list has an error.
 _Records = list[Numbered]
 
 
@@ -158,12 +162,11 @@ def _whole(source: Lines, limit: int) -> bytes:
 
 #: Pattern of the tag of a cell or a row, with its position, in a sheet of Excel.
 _CELL = re.compile(rb"""<(?:\w+:)?(?:c|row)\b[^>]*?\br\s*=\s*["']([A-Za-z]{0,7})(\d{1,9})["']""")
-#: `_OPEN_DOCUMENT`: pattern of the start tag of a table, row or cell in an OpenDocument
-#: spreadsheet. `_REPEATED`: pattern of the attribute with the number of repetitions of a row or
-#: cell.
+#: Pattern of the start tag of a table, row or cell in an OpenDocument spreadsheet.
 _OPEN_DOCUMENT = re.compile(
     rb"<table:(table|table-row|table-cell|covered-table-cell)(?=[\s/>])([^>]*?)(/?)>"
 )
+#: Pattern of the attribute that states how many times a row or cell is repeated.
 _REPEATED = re.compile(rb"""-repeated\s*=\s*["'](\d{1,9})["']""")
 
 
@@ -325,7 +328,8 @@ def _bibtex_records(
     """Parse a BibTeX list in chunks; yield the size in bytes and the entries of each chunk."""
     splitter = import_module("bibtexparser.splitter")
     latex = import_module("bibtexparser.middlewares").LatexDecodingMiddleware()
-    # abbreviations of all chunks, because later chunks may use abbreviations of earlier chunks
+    # Collect the abbreviations of all chunks, because later chunks may use abbreviations of earlier
+    # chunks.
     strings = dict(_MONTHS)
     number = size = 0
     for chunk in _chunks(source, context, _BIBTEX_BEGINS, "entry"):

@@ -19,9 +19,9 @@ from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, Message, plural
 from pysgrld.options.paths import read_input
 
-#: Name of the file that lists the people of an export, and names of the files that list its
-#: channels.
+#: Name of the file that lists the people of an export.
 _PEOPLE = "users.json"
+#: Names of the files that list the channels of an export.
 _CHANNELS = ("channels.json", "groups.json", "dms.json", "mpims.json")
 #: Maximum size in bytes of the list of people.
 _LARGEST = 1 << 26

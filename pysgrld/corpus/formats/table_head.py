@@ -11,11 +11,12 @@ from pysgrld.corpus.formats.text_fields import NAMES, long_text, plain_names
 
 #: Delimiters that are tried, the most reliable first.
 DELIMITERS = ("\t", ";", "|", "~", "^", ",")
-#: `_RECORDS`: number of records that are examined. `_LONGEST`: maximum number of characters in a field
-#: name.
-_RECORDS, _LONGEST = 50, 40
-#: If a header's only usual name is the name of a text field, the header is accepted only if the
-#: table has more than this number of records (including the header).
+#: Number of records that are examined.
+_RECORDS = 50
+#: Maximum number of characters in a field name.
+_LONGEST = 40
+#: A header may have a single usual name, which is the name of a text field. Such a header is
+#: accepted only if the table has more than this number of records (including the header).
 _FEW = 2
 #: Number of lines at the start of a file that are searched for the header.
 _ABOVE = 5

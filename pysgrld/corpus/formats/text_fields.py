@@ -27,18 +27,20 @@ NAMES = (
 )
 #: Names of fields that are chosen as the text field only if the file has no other text field.
 _LAST_NAMES = ("description", "summary")
-#: Usual names of the id field and of the title field, which are used if the user has not named these
-#: fields.
-_IDS, _TITLES = ("id", "key"), ("title", "ti")
-#: Name of the title field in mail. In a table, a column with this name may contain persons or
-#: school subjects, so it is not used as the title.
+#: Usual names of the id field, which are used if the user has not named this field.
+_IDS = ("id", "key")
+#: Usual names of the title field, which are used if the user has not named this field.
+_TITLES = ("title", "ti")
+#: Name of the title field in mail. In a table, a column "subject" may name a person or a school
+#: subject, so its values are not used as titles.
 MAIL_TITLE = "subject"
 #: Names of fields that are chosen as the id field only if their values differ between the first
 #: records.
 _NUMBERS_OF_WORKS = ("ut", "pmid", "docno")
-#: `_COLUMNS`: minimum number of columns of a table of counts. `_COUNTS`: usual names of a column with
-#: counts.
-_COLUMNS, _COUNTS = 3, ("count", "counts", "n", "freq", "frequency", "tf", "occurrences")
+#: Minimum number of columns of a table of counts.
+_COLUMNS = 3
+#: Usual names of a column with counts.
+_COUNTS = ("count", "counts", "n", "freq", "frequency", "tf", "occurrences")
 #: Maximum number of records at the start of a file that are examined.
 SAMPLED = 200
 #: A field has long texts if its texts have at least `CHARACTERS` characters and `WORDS` words on

@@ -48,9 +48,10 @@ _WITHIN_TEXT = frozenset(
 _NAMING = ("field", "str", "arr", "int", "date", "long", "double", "bool", "column", "attribute")
 #: Minimum number of fields of a record whose element has no usual name.
 _FEWEST = 3
-#: `_KIND`: name of the element that has the kind of an item in Zotero's RDF. `_NO_WORKS`: kinds of
-#: items that are skipped.
-_KIND, _NO_WORKS = "itemType", ("attachment", "note")
+#: In Zotero's RDF, the element with this name states the kind of an item.
+_KIND = "itemType"
+#: Kinds of items that are skipped.
+_NO_WORKS = ("attachment", "note")
 
 
 def is_records(head: bytes, name: str) -> bool:
@@ -61,8 +62,8 @@ def is_records(head: bytes, name: str) -> bool:
 def record_name(head: bytes) -> str | None:
     """Detect from a file's first bytes which elements are records; return their name."""
     parser = new_parser()
-    # Open elements: for each of them, its name and the names of the fields that were read in it so
-    # far.
+    # Open elements, the outermost first. Each has a name, and a set of the fields that were read in
+    # the element so far.
     path: list[tuple[str, set[str]]] = []
     records: dict[tuple[int, str], list[int]] = {}
     order: Counter[str] = Counter()

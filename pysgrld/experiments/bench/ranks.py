@@ -29,24 +29,32 @@ from pysgrld.run.machine import threads
 from pysgrld.train.begin import begin
 from pysgrld.types import Documents, Minibatch
 
-#: Number of timed repeats in a full benchmark and in a quick one, after a first repeat that is not
-#: timed.
-REPEATS, QUICK_REPEATS = 5, 1
+#: Number of timed repeats, which follow a first repeat that is not timed.
+REPEATS = 5
+#: Number of timed repeats in a quick benchmark.
+QUICK_REPEATS = 1
 #: Number of messages that are timed together.
 MESSAGES = 100
-#: `SIZES`, `QUICK_SIZES`: megabytes of counts that the ranks send to each other, in a full
-#: benchmark and in a quick one. `ACROSS`: number of counts in a row of the matrix that is sent.
-SIZES, QUICK_SIZES = (1.0, 10.0, 100.0), (0.1, 3.0)
+#: Megabytes of counts that the ranks send to each other.
+SIZES = (1.0, 10.0, 100.0)
+#: Megabytes of counts that the ranks send to each other in a quick benchmark.
+QUICK_SIZES = (0.1, 3.0)
+#: Number of counts in a row of the matrix that is sent.
 ACROSS = 112
-#: Sizes of the measured minibatches, as multiples of the smallest one, in a full benchmark and in a
-#: quick one.
-TIMES, QUICK_TIMES = (1, 4, 16, 64), (1, 2)
+#: Sizes of the measured minibatches, as multiples of the smallest one.
+TIMES = (1, 4, 16, 64)
+#: Sizes of the measured minibatches in a quick benchmark.
+QUICK_TIMES = (1, 2)
 #: If an iteration takes more seconds than this, no larger minibatch is measured.
 LONG = 5.0
 #: Numbers of ranks for which the model predicts the time of an iteration.
 RANKS = (1, 2, 4, 8, 16, 32, 64)
-#: Generated documents: number in a minibatch, vocabulary size, and tokens per document.
-MINIBATCH, WORDS, TOKENS = 400, 20_000, 150
+#: Number of generated documents in a minibatch.
+MINIBATCH = 400
+#: Vocabulary size of the generated documents.
+WORDS = 20_000
+#: Number of tokens of each generated document.
+TOKENS = 150
 
 
 class Setting(NamedTuple):

@@ -21,9 +21,10 @@ from pysgrld.options.paths import read_input
 
 #: Maximum size of a file of results in bytes.
 LARGEST = 16 << 20
-#: Number of timed repeats in a full benchmark and in a quick one, after a first repeat that is not
-#: timed.
-REPEATS, QUICK_REPEATS = 5, 1
+#: Number of timed repeats, which follow a first repeat that is not timed.
+REPEATS = 5
+#: Number of timed repeats in a quick benchmark.
+QUICK_REPEATS = 1
 
 
 def measure(

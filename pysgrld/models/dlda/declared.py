@@ -24,9 +24,11 @@ if TYPE_CHECKING:
 TOPICS = 100
 #: Default number of Gibbs sweeps over each document of a minibatch.
 SWEEPS = 30
-#: Settings of the authors, to be multiplied by the number of layers: number of Gibbs sweeps, and
-#: number of sweeps at the end over which the topics of tokens are counted.
-PUBLISHED_SWEEPS, PUBLISHED_KEPT = 30, 10
+#: Number of Gibbs sweeps per layer in the settings of the authors.
+PUBLISHED_SWEEPS = 30
+#: Number of sweeps per layer, in these settings, over which the topics of tokens are counted. They
+#: are the last sweeps.
+PUBLISHED_KEPT = 10
 LINKS = ("counts", "binary", "real")
 
 _GROUP = "Deep LDA (--model dlda)"
@@ -93,7 +95,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
             "E1,F1", "1,1", "gibbs: Gamma prior (shape, rate) of GAMMA0", (1.0, 1.0)
         ),
         "r-rate-prior": _pair("E2,F2", "1,1", "gibbs: Gamma prior (shape, rate) of C0", (1.0, 1.0)),
-        "scale-weight": SCALE_WEIGHT,  # for the step sizes of the gamma shapes r
+        "scale-weight": SCALE_WEIGHT,  # It applies to the step sizes of the gamma shapes r.
     }
     shows: ClassVar[Mapping[str, str]] = {
         "topics": "100",

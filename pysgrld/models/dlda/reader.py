@@ -274,7 +274,8 @@ class DeepReader(Reader):
 #: The tree has an edge between two topics if the lower topic's weight in the upper topic is at
 #: least this multiple of 1/K.
 ABOVE_EVEN = 3.0
-#: Minimum fraction of the sum of the shapes r that belongs to the tree's topics of the top layer.
+#: The tree has the largest topics of the top layer. Their shapes r add up to at least this fraction
+#: of all shapes r.
 TOP_SHARE = 0.95
 
 

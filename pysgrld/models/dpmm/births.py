@@ -26,10 +26,11 @@ from pysgrld.models.dpmm.likelihood import (
 )
 from pysgrld.types import Documents, Doubles, Int32s
 
-#: `SHARE`: initial size of a proposed component, as a fraction of all documents. Its initial word
-#: frequencies are the mean of a document's and the corpus's frequencies. `STEPS`: number of EM
-#: steps that then fit the component.
-SHARE, STEPS = 0.05, 20
+#: Initial size of a proposed component, as a fraction of all documents. The component's initial
+#: word frequencies are the mean of a document's frequencies and the corpus's.
+SHARE = 0.05
+#: Number of EM steps that then fit the component.
+STEPS = 20
 
 
 class Births:

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 ETA = 0.5
 #: Number of components for estimates of memory: initial components, and some drawn in advance.
 EXPECTED = 96
-#: Initial step sizes of components and of sticks, for samplers that use step sizes.
+#: Initial step size of components and initial step size of sticks, for each sampler that uses step
+#: sizes.
 STEPS = {"scir": (0.1, 0.1), "sgrld": (0.001, 0.005)}
 #: Values of the setting ``dp-conc``. "sticks": the concentration is drawn given the sticks. "ew":
 #: it is drawn given the number of components with documents (Escobar and West 1995).

@@ -13,8 +13,9 @@ import numpy as np
 from pysgrld.core.arithmetic import exp, log
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s
 
-#: Maximum number of values that are processed at a time: 2 MB, about the size of a core's cache.
-#: There is a value for each component and each document, or each entry of a document.
+#: Documents are processed in blocks. A block has at most this number of values, which take 2 MB,
+#: about the size of a core's cache. A value belongs to a component and a document, or to a
+#: component and an entry of a document.
 CELLS = 1 << 18
 
 

@@ -38,16 +38,17 @@ from pysgrld.types import Array, Documents, Doubles, Int32s, Int64s, Key
 
 #: Number of new components that are drawn at a time.
 CHUNK = 16
-#: Numbers of an iteration's random streams, with one stream for each kind of log-gamma variates:
+#: Numbers of the random streams from which log-gamma variates are drawn. The streams are for
 #: sticks, components, the concentration c, the Beta variate in the draw of c, and new components.
 _STICKS, _COMPONENTS, _CONCENTRATION, _BETA, _FRESH = 1, 2, 3, 4, 8
-#: The conditional distribution of the concentration c is a mixture of two gamma distributions. This
-#: is the argument ``entity`` of `_uniforms` for the choice between them.
+#: The conditional distribution of the concentration c is a mixture of two gamma distributions. With
+#: this value of the argument ``entity``, `_uniforms` draws the number that chooses between them.
 _CHOICE = 1 << 40
-#: `_SWAPS`: first value of the argument ``entity`` of `_uniforms` for label swaps. `_UNIFORMS`:
-#: number of these uniforms for each component.
-_SWAPS, _UNIFORMS = 1 << 41, 4
-#: Argument ``entity`` of `_uniforms` for a birth or a death.
+#: With this value of ``entity`` and the next values, `_uniforms` draws numbers for label swaps.
+_SWAPS = 1 << 41
+#: Number of uniform random numbers that each component needs for label swaps.
+_UNIFORMS = 4
+#: With this value of ``entity``, `_uniforms` draws numbers for a birth or a death.
 _BIRTHS = 1 << 42
 
 
@@ -119,12 +120,11 @@ class Mixture:
     ) -> None:
         self.doc_ids, self.words, self.settings = doc_ids, words, settings
         self.seed, self.chain, self.threads = seed, chain, threads
-        # Without an order of components, the weights are Dirichlet(m_1, ..., m_k, c), and a stick is
-        # v_j ~ Beta(m_j, c + ...). The draw of c given the number of components (Escobar and West)
-        # is then exact. With an order, a stick is v_j ~ Beta(1 + m_j, c + ...). The allocations then
-        # inform on c more than the number of components does, so this draw of c is not exact (0.04
-        # clusters too many in a tiny model). Steps on minibatches need the order: without it, a
-        # component without documents in the minibatch would have no weight.
+        # Without an order of components, the weights are Dirichlet(m_1, ..., m_k, c). The draw of c
+        # given the number of components (Escobar and West) is then exact. With an order, a stick is
+        # v_j ~ Beta(1 + m_j, c + ...). The draw of c is then biased (0.04 clusters too many in a
+        # tiny model), because it ignores information on c in the allocations. Minibatches need the
+        # order: without it, a component without documents in the minibatch would have no weight.
         self._ordered = settings.algo != "gibbs" or settings.concentration == "sticks"
         self._work = core.Workspace()
         self.step, self.concentration = 0, 1.0

@@ -24,11 +24,12 @@ if TYPE_CHECKING:
     from pysgrld.evaluate.score import Scorer
     from pysgrld.models.dtm.resolved import DynamicOptions
 
-#: `DRIFT`: standard deviation of the change of a word's log weight from slice to slice. `SPREAD`:
-#: standard deviation of a word's log weight in the first slice.
-DRIFT, SPREAD = 0.1, 3.0
-#: Minimum of the options that set these standard deviations. The square of its inverse is far below
-#: the largest float32.
+#: Standard deviation of the change of a word's log weight from one slice to the next.
+DRIFT = 0.1
+#: Standard deviation of a word's log weight in the first slice.
+SPREAD = 3.0
+#: Minimum of the options that set these standard deviations. A smaller value could cause overflow
+#: in single precision.
 _LEAST = 1e-6
 #: Default number of Gibbs sweeps over each document of a minibatch.
 SWEEPS = 10

@@ -18,7 +18,7 @@ from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK
 from pysgrld.samplers.state import Counts
 from pysgrld.types import Block, Doubles, Floats, Int32s, Int64s, Key, Minibatch
 
-#: Seconds between checks whether to stop sampling.
+#: Number of seconds between two checks of whether to stop sampling.
 LOOK = 0.1
 
 
