@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from pysgrld.reading.results import Results
     from pysgrld.report.answers import AllShares, Between
 
-#: `BARS`: characters of a small bar chart, the lowest bar first. `LISTED`: maximum number of
-#: document groups that are listed below a topic.
-BARS, LISTED = "▁▂▃▄▅▆▇█", 4
-#: If a topic's interval by words is more than this factor wider than its interval by documents, a
-#: remark is printed. Widths are divided by the mean share before they are compared.
+#: Characters of a small bar chart, the lowest bar first.
+BARS = "▁▂▃▄▅▆▇█"
+#: Maximum number of document groups that are listed below a topic.
+LISTED = 4
+#: A topic has two shares with intervals: its mean share of a document, and its share of all words.
+#: A remark is printed if the second interval is wider by more than this factor. Each width is
+#: divided by the share before the comparison.
 UNEVEN = 3.0
 #: Indentation of the excerpt of a document.
 INDENT = " " * 11

@@ -27,9 +27,10 @@ from .values import files
 if TYPE_CHECKING:
     from pysgrld.train.audit import Audit, AuditedTopic
 
-#: `_WORDS`: number of words printed for a topic. `_PART`: number of words printed for a duplicate,
-#: and for each part of a mixture.
-_WORDS, _PART = 6, 4
+#: Number of words printed for a topic.
+_WORDS = 6
+#: Number of words printed for a duplicate, and for each part of a mixture.
+_PART = 4
 #: A warning is printed if the topics give more than this probability to words that the corpus
 #: lacks.
 _UNKNOWN = 0.2

@@ -35,8 +35,10 @@ if TYPE_CHECKING:
 #: If a formula has more columns than this number, tables list only the topics with significant
 #: differences.
 WHOLE = 4
-#: `NAME`, `_LEAST_NAME`: maximum and minimum width to which topic names are shortened.
-NAME, _LEAST_NAME = 22, 12
+#: Maximum width of topic names.
+NAME = 22
+#: On a narrow terminal, topic names are shortened to this width, but not further.
+_LEAST_NAME = 12
 #: A value that fewer documents than this number have is listed below the table.
 FEW = 10
 #: Maximum number of characters of a column's value in the table.

@@ -12,10 +12,14 @@ from .terminal import echo, fill, room, shown, wrap
 if TYPE_CHECKING:
     from pysgrld.reading.results import Results
 
-#: Limits for each topic. `SLICES`: number of time slices that are printed. `WORDS`: number of words
-#: that are printed for a slice. `FOLLOWED`: number of words that are tested for a change. `TOLD`:
-#: maximum number of rising words, and of falling words, that are printed.
-SLICES, WORDS, FOLLOWED, TOLD = 6, 8, 10, 4
+#: Number of time slices that are printed for a topic.
+SLICES = 6
+#: Number of words that are printed for a topic in a slice.
+WORDS = 8
+#: Number of words of a topic that are tested for a change.
+FOLLOWED = 10
+#: Maximum number of rising words, and of falling words, that are printed for a topic.
+TOLD = 4
 
 
 def show_over_time(results: Results, *, as_json: bool) -> None:

@@ -24,14 +24,15 @@ if TYPE_CHECKING:
 
 #: Training options on which the estimate of time, memory and disk space depends.
 _OPTIONS = ("topics", "algo", "model", "minibatch", "sweeps", "samples", "threads")
-#: `_READING`: options with which the plan reads a sample of the corpus; `corpus build` has the same
-#: options. `_OF_ALL`: options that are not passed to jobs for single shards. Three of these options
-#: need the documents of all shards, and the plan itself sets `vocab`.
+#: Options with which the plan reads a sample of the corpus; `corpus build` has the same options.
 _READING = {name: entry for name, entry in OPTIONS.items() if entry.group == "Corpus"}
+#: Options that are not passed to jobs for single shards. Three of them need the documents of all
+#: shards, and the plan itself sets `vocab`.
 _OF_ALL = ("min-df", "max-df", "max-vocab", "vocab")
-#: Minimum and maximum time limit, in hours, of the printed batch script for training, which resumes
-#: after its time limit.
-_SHORTEST, _LONGEST = 1, 24
+#: Minimum time limit, in hours, of the printed batch script for training.
+_SHORTEST = 1
+#: Maximum time limit, in hours, of this script. The script resumes after its time limit.
+_LONGEST = 24
 #: Number of documents that each job of an array reads.
 _OF_A_JOB = 1_000_000
 #: Memory that the scripts for building and merging a corpus request; their measured need is several

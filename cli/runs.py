@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from pysgrld.reading.find_runs import ListedRun
 
 HEADS = ("run", "model", "sampler", "topics", "documents", "iteration", "state", "score")
-#: `LEFT`: left-aligned columns of the table. `SPARE`: columns to drop in this order if the terminal
-#: is narrow.
-LEFT, SPARE = ("model", "sampler", "state", "score"), ("documents", "sampler", "model", "iteration")
+#: Left-aligned columns of the table.
+LEFT = ("model", "sampler", "state", "score")
+#: Columns to drop, in this order, if the terminal is narrow.
+SPARE = ("documents", "sampler", "model", "iteration")
 
 
 @click.command(

@@ -27,15 +27,16 @@ from .terminal import echo, named, standard_output
 USUAL_JOBS = 1000
 #: Word in the scripts of ``sgmc plan`` that stands for all input files.
 PLACEHOLDER = "FILES"
-#: `_INPUTS`: names of the options whose values are files or folders of input. `_ARGUMENTS`: names
-#: of the arguments whose values are inputs or runs.
+#: Names of the options whose values are files or folders of input.
 _INPUTS = ("vocab", "metadata", "phrases", "seed_words", "holdout_corpus")
+#: Names of the arguments whose values are inputs or runs.
 _ARGUMENTS = ("corpus", "run", "runs", "run_and_corpus", "named", "folder")
 #: Maximum size, in bytes, of the file given with ``--setup``.
 LARGEST = 1 << 20
-#: `SHORTEST`: minimum time limit in seconds if the user does not give ``--notice``. `BESIDE`:
-#: minimum number of seconds by which a time limit must exceed ``--notice``.
-SHORTEST, BESIDE = 600, 60
+#: Minimum time limit in seconds if the user does not give ``--notice``.
+SHORTEST = 600
+#: A time limit must exceed ``--notice`` by at least this number of seconds.
+BESIDE = 60
 #: Options of ``sbatch`` that the script itself sets, so that ``--sbatch`` must not set them.
 _OWN = {
     *("job-name", "J", "ntasks", "n", "cpus-per-task", "c", "time", "t", "signal", "requeue"),

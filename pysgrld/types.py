@@ -306,10 +306,11 @@ def noise_inflation(h: float, documents: int, minibatch: int) -> float:
     return 1.0 + math.tanh(h / 2) * documents / minibatch
 
 
-#: `GIVEN_COUNTS`: approximate variance of the topics given the counts, divided by their posterior
-#: variance. `QUIET`: if `noise_inflation` is at most this number, samples have about the posterior
-#: variance (docs/choosing-a-sampler.md, "What the draws are of").
-GIVEN_COUNTS, QUIET = 2 / 3, 1.5
+#: Approximate variance of the topics given the counts, divided by their posterior variance.
+GIVEN_COUNTS = 2 / 3
+#: If `noise_inflation` is at most this number, samples have about the posterior variance
+#: (docs/choosing-a-sampler.md, "What the draws are of").
+QUIET = 1.5
 
 
 def wider(inflation: float) -> float:
@@ -328,8 +329,8 @@ def wider(inflation: float) -> float:
     return max(1.0, inflation * GIVEN_COUNTS)
 
 
-#: Step sizes of the warm-up, which has no noise. They are large at first and then decrease. In
-#: measurements, scores improved fastest in early iterations with these constants.
+#: Step sizes of the warm-up, which has no noise. They are large at first and then decrease. With
+#: these constants, scores improved fastest in early iterations.
 WARM_UP = Schedule(0.5, 30.0, 0.7)
 
 

@@ -51,8 +51,8 @@ class WeightedDocuments(TokenTopics):
     def keep(self, documents: Documents) -> None:
         """Allocate the topics of all tokens, initially -1 (no topic), and the tokens' weights."""
         super().keep(documents)
-        #: For each token: the index, in the flattened matrix of counts (words x topics), of the
-        #: first element of the row of the token's word.
+        #: Index of each token's row in the matrix of counts (words x topics): the position of the
+        #: row's first element in the flattened matrix. The row belongs to the token's word.
         self._rows: Int64s = np.repeat(
             documents.indices.astype(np.int64) * self._across, documents.counts
         )

@@ -19,7 +19,7 @@ from pysgrld.options.option import Facts, Resolved
 from pysgrld.options.priors import lowest_eta
 from pysgrld.samplers import SAMPLERS, SamplerFacts
 
-#: Work of scoring with new Gibbs chains, relative to scoring with chains that continue.
+#: Scoring with new Gibbs chains takes this many times as long as scoring with chains that continue.
 AFRESH = FRESH_SWEEPS // FURTHER_SWEEPS
 #: Number of documents of a stream that are held for shuffling, which takes a few megabytes and
 #: seconds.
@@ -170,11 +170,10 @@ def has_step_sizes(options: Resolved) -> bool:
     return not SAMPLERS[options.algo].whole_corpus
 
 
-#: Minimum time of training, divided by the time of posterior samples. Samples thus take at most
+#: Training takes at least this many times as long as posterior samples. Samples thus take at most
 #: 1/11 of the total.
 BETWEEN_SAMPLES = 10
-#: Minimum number of tokens sampled in training, divided by the number sampled to score current
-#: topics.
+#: Training samples at least this many times as many tokens as are sampled to score current topics.
 BETWEEN_LOOKS = 40
 #: Nanoseconds to sample a token, excluding the part that grows with the number of topics.
 VISIT = 25.0
@@ -202,9 +201,10 @@ class UnitTimes(NamedTuple):
         return VISIT + self.topic * topics
 
 
-#: `TRAINING`: times in an iteration of training. `SAMPLE`: times for a posterior sample, whose
-#: elements are averaged and written.
-TRAINING, SAMPLE = UnitTimes(0.05, 2.5), UnitTimes(0.07, 9.0)
+#: Times of the units of work in an iteration of training.
+TRAINING = UnitTimes(0.05, 2.5)
+#: Times of the units of work for a posterior sample, whose elements are averaged and written.
+SAMPLE = UnitTimes(0.07, 9.0)
 
 
 class Work(NamedTuple):
@@ -233,7 +233,7 @@ def sample_spacing(sample: Work, iteration: Work, topics: int, least: int) -> in
     least : int
         Minimum spacing, used if a sample costs nothing.
     """
-    # Times of a sample and of an iteration, in nanoseconds on one thread.
+    # Compute the times of a sample and of an iteration, in nanoseconds on one thread.
     taken, between = (
         max(1.0, work.visits * unit.visit(topics) + work.cells * unit.cell)
         for work, unit in ((sample, SAMPLE), (iteration, TRAINING))

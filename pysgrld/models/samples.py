@@ -32,8 +32,7 @@ _PRIORS = ("r", ALPHA_BLOCK, ETA_BLOCK)
 #: Rules that the arrays of a stored sample satisfy: rows of ``phi``, ``phi2``, ... are
 #: distributions, and ``phi`` is required. ``w`` has a mixture's component weights.
 SAMPLE = {"phi": _TOPICS, "phi?*": _TOPICS, "[w]": _SHARE} | {f"{n}*": _PRIOR for n in _PRIORS}
-#: Rules for arrays in the checkpoint of any model: numbers of samples, sweeps and steps, tokens'
-#: topics, scores, and arrays of the Gibbs refinement's replicates and traces. Every array has a
+#: Rules for arrays that the checkpoint of any model may have. Every array of a checkpoint has a
 #: rule.
 COMMON = {
     **{f"*{name}": _COUNT for name in ("samples", "updates", "visits", "visited", "plan")},
@@ -51,7 +50,7 @@ COMMON = {
     ),
     "concentration": _NOT_NEGATIVE,
 }
-#: Rules for the arrays of a checkpoint: unnormalised topics, sums of topics, and priors are not
+#: Rules for the arrays of a checkpoint. Unnormalised topics, sums of topics and priors must not be
 #: negative.
 STATE = COMMON | dict.fromkeys(
     ("g", "*.g", "*.sums", "*posterior.sum.*", "*.r", "*.c0", "*.gamma0", "*.m", "*.eta"),
@@ -60,11 +59,15 @@ STATE = COMMON | dict.fromkeys(
 
 #: Name of the topics over words in a sample.
 PHI = "phi"
-#: Names of the arrays of a sample that is stored as counts. Each array is a matrix of one row.
-#: `CELLS`: for each word, the number of topics in which the word has tokens. `TOPICS`: these topics,
-#: word by word. `TOKENS`: the number of tokens of the word in each of these topics. `STEP`: the step
-#: of the random key, as its lower and its upper 32 bits. The first three arrays are packed.
-CELLS, TOPICS, TOKENS, STEP = "phi.cells", "phi.topics", "phi.tokens", "phi.step"
+#: A sample may be stored as counts, in packed arrays of one row. This array has, for each word, the
+#: number of topics in which the word has tokens.
+CELLS = "phi.cells"
+#: Name of the array that lists these topics, word by word.
+TOPICS = "phi.topics"
+#: Name of the array that lists the word's number of tokens in each of these topics.
+TOKENS = "phi.tokens"
+#: Name of the array with the step of the random key: its lower and its upper 32 bits, not packed.
+STEP = "phi.step"
 #: Rules for the arrays of a sample that is stored as counts.
 COUNTED = dict.fromkeys((CELLS, TOPICS, TOKENS, STEP), _COUNT) | {
     f"{name}*": _NOT_NEGATIVE for name in _PRIORS
@@ -254,7 +257,7 @@ def top_word_sample(phi: Floats) -> dict[str, Array]:
     words = np.empty((k, n), np.uint32)
     least = 0.0
     for row, values in enumerate(phi):
-        # If at least n values are not below the guess ``least``, sort only these values.
+        # Usually, at least n values reach the guess ``least``, and only these values are sorted.
         places = np.flatnonzero(values >= least)
         if len(places) < n:
             places = np.flatnonzero(values >= np.partition(values, v - n)[-n])

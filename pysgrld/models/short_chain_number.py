@@ -9,17 +9,21 @@ from typing import Any
 
 from pysgrld.options.priors import STARTS, lowest_eta
 
-#: Short chains run before training if the corpus has at most `MOST_TOKENS` tokens and the topic matrix
-#: at most `MOST_CELLS` elements. A larger corpus does not need short chains, and a larger matrix would
-#: take too much memory. `MOST_CLUSTERED`: maximum number of topics of all short chains together.
-MOST_TOKENS, MOST_CELLS, MOST_CLUSTERED = 2_000_000, 1_000_000, 4096
+#: Short chains run before training if the corpus has at most this number of tokens. A larger corpus
+#: does not need them.
+MOST_TOKENS = 2_000_000
+#: Short chains run only if the topic matrix has at most this number of elements. With a larger
+#: matrix, they would take too much memory.
+MOST_CELLS = 1_000_000
+#: Maximum number of topics of all short chains together.
+MOST_CLUSTERED = 4096
 #: Minimum number of short chains for which clusters of topics are better than random topics.
 FEWEST = 2
-#: `PART_OF_RUN`: maximum time of all short chains together, as a fraction of the time of a run.
-#: `RUN_VISITS`: expected time of a run per training token, in units of the time to sample one
-#: token. The Gibbs refinement takes 4000: four chains of 400 sweeps, at 2.5 per sweep. Training,
-#: scores, stored draws and replicates take 2000.
-PART_OF_RUN, RUN_VISITS = 0.1, 6000
+#: Maximum time of all short chains together, as a fraction of the time of a run.
+PART_OF_RUN = 0.1
+#: Expected time of a run per training token. The unit is the time to sample one token. The Gibbs
+#: refinement takes two thirds of the time.
+RUN_VISITS = 6000
 #: Time to update and average one element of a short chain's topic matrix, divided by the time to
 #: sample one token.
 CELL = 0.4

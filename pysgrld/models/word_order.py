@@ -20,12 +20,17 @@ ADDED = 40.0
 TOKENS_OF_DOCUMENT = 8.0
 #: Weight of exclusivity in FREX, and default of lambda in relevance.
 FREX, RELEVANCE = 0.5, 0.6
-#: `iterate_topics` copies blocks of topics. `_TOGETHER`, `_FEW`: maximum and minimum number of
-#: topics in a block. `_CELLS`: number of elements that a block should not exceed.
-_TOGETHER, _FEW, _CELLS = 16, 2, 2_000_000
+#: Maximum number of topics that `iterate_topics` copies at a time.
+_TOGETHER = 16
+#: Minimum number of topics that `iterate_topics` copies at a time.
+_FEW = 2
+#: If possible, `iterate_topics` copies at most this number of elements at a time.
+_CELLS = 2_000_000
 _TINY = 1e-12
-#: `_WORDS`: number of words that are processed at a time. `ALL`: slice that selects all words.
-_WORDS, ALL = 1 << 16, slice(None)
+#: Number of words that are processed at a time.
+_WORDS = 1 << 16
+#: Slice that selects all words.
+ALL = slice(None)
 
 
 class WordOrder(NamedTuple):

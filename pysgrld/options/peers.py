@@ -41,7 +41,7 @@ class Peer(NamedTuple):
     note: str = ""
 
 
-#: Options and commands of other tools, grouped by the counterparts in sgmc.
+#: Options and commands of other tools, each with its counterpart in sgmc.
 PEERS = (
     # ---- the model
     Peer("num-topics", "MALLET, gensim", "--topics"),

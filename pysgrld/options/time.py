@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 from pysgrld.options.option import Option
 from pysgrld.options.parse import integer, or_word
 
-#: `UNITS`: possible periods of a time slice. `MOST_SLICES`: maximum number of time slices; topics
-#: have a row for each word in each slice.
-UNITS, MOST_SLICES = ("year", "month", "decade"), 1000
+#: Possible periods of a time slice.
+UNITS = ("year", "month", "decade")
+#: Maximum number of time slices. Topics have a row for each word in each slice.
+MOST_SLICES = 1000
 _GROUP = "Time (--model dtm)"
 
 

@@ -37,8 +37,8 @@ from pysgrld.types import Array, Doubles, Floats, Int64s, Key
 
 #: Number of top words of each topic. R-hat is computed for the probabilities of these words.
 TOP = 10
-#: Topics are compared between the halves of the samples. A topic has moved if its first half
-#: overlaps another topic's second half more than the same topic's, by at least this number.
+#: A topic has moved if its first half of samples overlaps another topic's second half more than the
+#: same topic's second half. The difference must be at least this number.
 MOVED = 0.1
 #: Remark if only top-word samples are compared, because the chains have too few full samples from
 #: the same iterations.
@@ -48,8 +48,8 @@ _FEW_FULL = (
 )
 #: Options that may differ between chains that are compared.
 _OTHERS = frozenset({"seed", "chain-id"})
-#: Options whose default values may depend on the seed, because the held-out documents and the first
-#: minibatch do. Chains that all use default values sample the same distribution.
+#: Options whose defaults may depend on the seed, through the held-out documents or the first
+#: minibatch. Chains with default values sample the same distribution.
 _CHOSEN = ("lazy", "sample-every")
 
 

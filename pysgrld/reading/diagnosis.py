@@ -21,7 +21,7 @@ from pysgrld.types import Doubles
 MIXED = 1.1
 #: Name of the log score, by the unit that the model predicts: token or document.
 LOG_OF = {"token": "log probability of a token", "document": "log density of a document"}
-#: Maximum number of topics, of words and of chains that the repr of a `Diagnosis` shows.
+#: The repr of a `Diagnosis` shows at most this number of topics, of words and of chains.
 SHOWN = 10
 
 

@@ -20,15 +20,17 @@ from pysgrld.errors import CorpusError, MissingInputError, SgmcError, UsageError
 from pysgrld.options.paths import is_file
 from pysgrld.types import Floats
 
-#: `_STATE`: start of the first line of a MALLET state. `_VALUES`: accepted names of the column of
-#: probabilities in a table.
-_STATE, _VALUES = "#doc source pos", ("p", "probability", "weight", "prob", "beta", "count")
+#: Start of the first line of a MALLET state.
+_STATE = "#doc source pos"
+#: Accepted names of a table's column with probabilities.
+_VALUES = ("p", "probability", "weight", "prob", "beta", "count")
 #: Minimum mean number of words per topic in a table. If there are fewer, the table has only the top
 #: words of topics instead of whole distributions.
 _WORDS = 30
-#: `_CELLS`: maximum number of entries of the matrix that is made from a table of topics. `_LINE`:
-#: maximum number of bytes of a line of the table.
-_CELLS, _LINE = 1 << 29, 1 << 20
+#: Maximum number of entries of the matrix that is made from a table of topics.
+_CELLS = 1 << 29
+#: Maximum number of bytes of a line of the table.
+_LINE = 1 << 20
 
 
 #: Advice for users whose topics are in a model of gensim.

@@ -22,8 +22,8 @@ from pysgrld.run.files import replace_file
 from pysgrld.run.tensors import DamagedError, encode, view
 from pysgrld.types import Doubles, Floats
 
-#: Name of the file, in a run's folder, that stores the topics of the earlier run: an array ``phi``,
-#: (V, K or more), with a row for each of the V words of the earlier run.
+#: Name of the file in a run's folder that stores the topics of the earlier run. The file has an
+#: array ``phi`` with one row per word, and with at least one column per topic.
 FORMER = "former-topics.safetensors"
 #: Minimum overlap of a topic with its earlier version. With less overlap, the topic counts as new.
 STILL_THE_SAME = 0.5

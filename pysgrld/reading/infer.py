@@ -42,9 +42,10 @@ DOCUMENTS = 4096
 ROOM = 1 << 26
 #: Number of documents for which quantiles are computed at a time.
 _TOGETHER = 128
-#: `PART`: number of documents in a part if one process writes all parts. `SHARED_PART`: number of
-#: documents in a part if several processes divide the parts among them.
-PART, SHARED_PART = 1_000_000, 50_000
+#: Number of documents in a part if one process writes all parts.
+PART = 1_000_000
+#: Number of documents in a part if several processes divide the parts among them.
+SHARED_PART = 50_000
 #: Name of the file, in a folder of parts, that records the run, the input and the options. Programs
 #: that read a folder of tables ignore names that begin with an underscore.
 RECORD = "_parts.json"

@@ -241,8 +241,8 @@ def interval(
         if effective is not None:
             result.ess[topics] = effective
         missing = np.concatenate([censored[c][:, topics] for c in which])
-        # A censored value is an upper bound of the true value. An interval's bound is open if it
-        # would change with lower values in the place of the censored ones.
+        # The true value of a censored probability may be lower than the stored value. A bound of an
+        # interval is open if it could be lower for this reason.
         if missing.any():
             less, full = bounds(np.where(missing, pooled - 1.0, pooled)), bounds(pooled)
             result.low_open[topics] = less[0] < full[0]

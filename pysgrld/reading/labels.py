@@ -22,9 +22,10 @@ LABELS = "labels.json"
 #: Invisible characters that `tidy` does not remove, because Persian spelling and composed emoji
 #: need them.
 _JOINERS = "\u200c\u200d"
-#: `LONGEST`: maximum number of characters of a name. `LARGEST`: maximum number of bytes of a file
-#: of names.
-LONGEST, LARGEST = 200, 16 << 20
+#: Maximum number of characters of a name.
+LONGEST = 200
+#: Maximum number of bytes of a file of names.
+LARGEST = 16 << 20
 
 
 class Label(NamedTuple):

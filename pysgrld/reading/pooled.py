@@ -245,9 +245,9 @@ def _turns(has: Array, draws: int) -> Int64s:
     numbers = np.arange(draws)
     for pattern in np.unique(has, axis=1).T:
         chains = np.flatnonzero(pattern)
-        # The term numbers // len(chains) changes the order of the chains after each turn. Without
-        # this term, all samples that a chain provides could be from the same chain of its Gibbs
-        # refinement.
+        # The chains take turns, and the term numbers // len(chains) changes their order after each
+        # turn. A chain of training may have several chains of Gibbs refinement. Without the term,
+        # all samples that it provides could be from one of these.
         turn = chains[(numbers + numbers // len(chains)) % len(chains)]
         turns[:, (has == pattern[:, None]).all(axis=0)] = turn[:, None]
     return turns

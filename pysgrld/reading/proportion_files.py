@@ -18,9 +18,11 @@ from pysgrld.corpus.about.details import Named
 from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.types import Array, Doubles, Int64s
 
-#: `GROUP`: maximum number of rows in a Parquet row group. `WAITING`: maximum number of bytes of a
-#: row group in memory, so that a row group of long rows has fewer rows.
-GROUP, WAITING = 65_536, 1 << 25
+#: Maximum number of rows in a Parquet row group.
+GROUP = 65_536
+#: Maximum number of bytes of a row group in memory, so that a row group of long rows has fewer
+#: rows.
+WAITING = 1 << 25
 #: Number of decimals of a share in JSON lines that list only the greatest shares.
 _DECIMALS = 6
 #: A spreadsheet takes a cell for a formula if the cell begins with one of these characters.

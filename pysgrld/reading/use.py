@@ -12,22 +12,24 @@ from pysgrld.errors import plural
 from pysgrld.reading.results import Results
 from pysgrld.types import Array
 
-#: A topic is inactive if its weight is less than this fraction of the average weight. A converged
-#: model of 400 posts with 100 topics has 42 topics without a theme, which have 0.05 to 0.13 of the
-#: average weight. In models of six corpora without inactive topics, the smallest fraction is 0.2.
+#: A topic is inactive if its weight is less than this fraction of the average weight. In a model of
+#: 400 posts, topics without a theme have at most 0.13 of the average weight. In models of six
+#: corpora without inactive topics, all topics have at least 0.2.
 HARDLY = 0.15
-#: A topic of less than `LIGHT` times the average weight is also inactive if it is a copy of another
-#: topic. A copy has a similarity (Bhattacharyya coefficient) of at least `COPY` to a topic that is
-#: not a copy. A model of a simulated corpus with twice the true number of topics has 19 topics with
-#: 0.13 to 0.33 of the average weight and similarities of 0.73 to 0.88. Models of real corpora with
-#: K = 20 have topics with more than 0.5 of the average weight and similarities below 0.65.
-LIGHT, COPY = 0.5, 0.75
+#: A topic of less than this fraction of the average weight is also inactive if it is a copy of
+#: another topic. In models of real corpora with 20 topics, all topics have more than this fraction.
+LIGHT = 0.5
+#: A copy has at least this similarity (Bhattacharyya coefficient) to a topic that is not a copy. In
+#: a model with twice the true number of topics, copies have similarities of 0.73 to 0.88. In models
+#: of real corpora with 20 topics, all similarities are below 0.65.
+COPY = 0.75
 #: Number of words over which similarities are summed at a time.
 _WORDS = 4_096
-#: `FEWEST`: minimum number of topics for the remark on inactive topics at the end of training.
-#: `MOST_CELLS`: maximum number of topics x words for this remark, because larger matrices may
-#: exceed the memory limit.
-FEWEST, MOST_CELLS = 20, 1 << 22
+#: Minimum number of topics for the remark on inactive topics at the end of training.
+FEWEST = 20
+#: Maximum number of topics x words for this remark, because larger matrices may exceed the memory
+#: limit.
+MOST_CELLS = 1 << 22
 
 
 class Use(NamedTuple):

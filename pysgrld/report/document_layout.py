@@ -15,36 +15,47 @@ FEWEST = 20
 #: Number of nearest neighbours of a document. The quality of a map is the fraction of these
 #: neighbours that are also nearest on the map.
 NEIGHBOURS = 10
-#: `_ATTRACTING`: number of nearest neighbours that attract a landmark. `_PERPLEXITY`: perplexity
-#: of t-SNE, which is the effective number of these neighbours.
-_ATTRACTING, _PERPLEXITY = 30, 12.0
-#: Layout of the landmarks. `_STEPS`: number of steps of gradient descent. `_EARLY`: number of
-#: first steps in which attraction is exaggerated. `_EXAGGERATION`: factor of the exaggeration.
-_STEPS, _EARLY, _EXAGGERATION = 240, 70, 12.0
+#: Number of nearest neighbours that attract a landmark.
+_ATTRACTING = 30
+#: Perplexity of t-SNE, which is the effective number of these neighbours.
+_PERPLEXITY = 12.0
+#: Number of steps of gradient descent for the layout of the landmarks.
+_STEPS = 240
+#: Number of first steps in which attraction is exaggerated.
+_EARLY = 70
+#: Factor by which attraction is exaggerated.
+_EXAGGERATION = 12.0
 #: Number of landmarks: the documents that are laid out first. Every other document starts between
 #: its nearest landmarks.
 LANDMARKS = 3_000
-#: Layout of all documents: number of neighbours that attract each document, and number of steps of
-#: gradient descent.
-_ATTRACTING_ALL, _STEPS_ALL = 10, 40
-#: `_CELL`: mean number of documents per cell, which is a group of documents around one centre.
-#: `_CELLS`: number of nearest cells in which the neighbours of a document are searched.
-_CELL, _CELLS = 60, 6
-#: A document that t-SNE does not lay out is placed between its nearest documents. `_BETWEEN`:
-#: number of these documents. `_CELLS_BETWEEN`: number of cells in which the documents are
-#: searched. `_SHIFT`: width of the offset that separates documents with the same place.
-_BETWEEN, _CELLS_BETWEEN, _SHIFT = 3, 2, 0.004
+#: Number of neighbours that attract each document in the layout of all documents.
+_ATTRACTING_ALL = 10
+#: Number of steps of gradient descent for the layout of all documents.
+_STEPS_ALL = 40
+#: Mean number of documents per cell, which is a group of documents around one centre.
+_CELL = 60
+#: Number of nearest cells in which the neighbours of a document are searched.
+_CELLS = 6
+#: A document that t-SNE does not lay out is placed between this number of nearest documents.
+_BETWEEN = 3
+#: Number of cells in which these documents are searched.
+_CELLS_BETWEEN = 2
+#: Documents that would have the same position are moved apart by a shift of this width.
+_SHIFT = 0.004
 #: Maximum number of documents used to measure the quality of a map; they are evenly spaced.
 _JUDGED = 1_000
 #: Up to this number of documents, repulsion is computed exactly. For more documents, repulsion is
 #: computed on a grid, which is faster.
 _EXACT = 400
-#: `_BLOCK`: maximum number of documents for which similarities are computed at a time.
-#: `_SIMILARITIES`: maximum number of similarities computed at a time.
-_BLOCK, _SIMILARITIES = 512, 1 << 21
-#: `_SPACING`: spacing of the grid's nodes. `_SIDES`: possible numbers of nodes per side; they have
-#: small prime factors, so that the Fourier transform is fast.
-_SPACING, _SIDES = 0.8, (24, 32, 48, 64, 96, 128, 192)
+#: Maximum number of documents for which similarities are computed at a time.
+_BLOCK = 512
+#: Maximum number of similarities computed at a time.
+_SIMILARITIES = 1 << 21
+#: Spacing of the grid's nodes.
+_SPACING = 0.8
+#: Possible numbers of nodes on a side of the grid. They have small prime factors, so that the
+#: Fourier transform is fast.
+_SIDES = (24, 32, 48, 64, 96, 128, 192)
 #: Square roots of proportions are multiples of 1 / `_STEP`. Products of such numbers, and sums of
 #: products up to 4, are exact in single precision. Similarities therefore have the same bits for
 #: any number of threads.
@@ -418,9 +429,9 @@ class _Repulsion:
         # the padding rows, because they would remain zero.
         along = np.fft.rfft(grids.reshape(3, side, side), 2 * side, axis=2)
         spread = np.fft.fft(along, 2 * side, axis=1)
-        # The sum of 1 / (1 + d^2) over all pairs of points, by Parseval's theorem. `rfft` computes
-        # half of the columns. The columns except the first and the last count twice, because each
-        # represents two columns of the whole transform.
+        # Compute the sum of 1 / (1 + d^2) over all pairs of points, by Parseval's theorem. `rfft`
+        # computes half of the columns. Each column except the first and the last represents two
+        # columns of the whole transform, so it counts twice.
         power = (spread[0].real ** 2 + spread[0].imag ** 2) * inverse
         pairs = 2.0 * power.sum() - power[:, 0].sum() - power[:, -1].sum()
         total = max(float(pairs) / (2 * side) ** 2 - len(y), 1e-12)

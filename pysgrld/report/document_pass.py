@@ -19,27 +19,33 @@ from pysgrld.reading.repeated_words import Repetition, proportion_bounds
 from pysgrld.reading.results import Results
 from pysgrld.types import Array, Doubles, Floats, Int64s, Positions, PositionsExcept
 
-#: `DOCUMENTS`: maximum number of documents that are analysed. `DRAWS`: number of draws of each
-#: document's topics.
-DOCUMENTS, DRAWS = 20_000, ENOUGH
-#: `MAPPED`: maximum number of documents on the map. `_MAPPED_CELLS`: maximum number of entries in
-#: the matrix of their topic proportions.
-MAPPED, _MAPPED_CELLS = 100_000, 20_000_000
-#: Limits for a page that is written as a folder (``--folder``). `BESIDE`: maximum number of
-#: documents on the map. `PLACED`: maximum number of documents in one file.
-BESIDE, PLACED = 1_000_000, 102_400
+#: Maximum number of documents that are analysed.
+DOCUMENTS = 20_000
+#: Number of draws of each document's topics.
+DRAWS = ENOUGH
+#: Maximum number of documents on the map.
+MAPPED = 100_000
+#: Maximum number of entries in the matrix of these documents' topic proportions.
+_MAPPED_CELLS = 20_000_000
+#: Maximum number of documents on the map of a page that is written as a folder (``--folder``).
+BESIDE = 1_000_000
+#: Maximum number of documents in one file of such a page.
+PLACED = 102_400
 #: Maximum number of a document's topics that are stored with intervals.
 TOPICS = 12
 #: A topic occurs in a document if the topic's share of the document is at least this number.
 HAS = 0.1
-#: `BEST`: maximum number of documents listed for a topic. `SURE`: a document is listed only if the
-#: lower bound of the topic's share is at least this number, because smaller shares may be due to
-#: chance.
-BEST, SURE = 5, 0.01
-#: `_CELLS`: maximum number of proportions (documents x draws x topics) in a block of documents. If
-#: the topic matrix has more elements, their number is the maximum. `_PRODUCTS`: maximum number of
-#: sums of products (draws x topics x topics) for correlations.
-_CELLS, _PRODUCTS = 8_000_000, 10_000_000
+#: Maximum number of documents listed for a topic.
+BEST = 5
+#: A document is listed only if the lower bound of the topic's share is at least this number.
+#: Smaller shares may be due to chance.
+SURE = 0.01
+#: Maximum number of proportions (documents x draws x topics) in a block of documents. If the topic
+#: matrix has more elements, a block may have as many proportions.
+_CELLS = 8_000_000
+#: Maximum number of sums of products (draws x topics x topics) from which correlations are
+#: computed.
+_PRODUCTS = 10_000_000
 #: A correlation is set to 0 unless at least this fraction of draws agree on its sign.
 AGREE = 0.9
 #: A standard normal variable is between minus this number and plus this number with probability
@@ -301,8 +307,8 @@ class TopicShares(DocumentVisitor):
     def begin(self, draws: int, documents: int, topics: int) -> None:
         """Reset the number of tokens to 0."""
         self._tokens = np.zeros((draws, 1, topics))
-        # Number of documents, and sums of N^2, N n and n^2 over the documents. N is the number of
-        # tokens of a document, and n the number of its tokens in a topic.
+        # These are the number of documents, and sums over documents: of N^2, of N n, and of n^2. N
+        # is the number of tokens of a document, and n the number of its tokens in a topic.
         self._number, self._squares = 0, 0.0
         self._products, self._powers = np.zeros(topics), np.zeros(topics)
 

@@ -17,9 +17,14 @@ NEIGHBOURS = 5
 KEPT = 0.1
 #: Inner products of topics are summed over this number of words at a time, which limits memory.
 _BLOCK = 8192
-#: Parameters of t-SNE: number of steps, number of first steps with exaggerated similarities, factor
-#: of this exaggeration, and perplexity (the effective number of neighbours).
-_STEPS, _EXAGGERATED, _FACTOR, _PERPLEXITY = 300, 75, 4.0, 12.0
+#: Number of steps of t-SNE.
+_STEPS = 300
+#: Number of first steps in which similarities are exaggerated.
+_EXAGGERATED = 75
+#: Factor by which similarities are exaggerated.
+_FACTOR = 4.0
+#: Perplexity of t-SNE, which is the effective number of neighbours.
+_PERPLEXITY = 12.0
 
 
 def distances(phi: Floats, shown: Int64s, *, signed: bool) -> Doubles:

@@ -20,9 +20,10 @@ from pysgrld.report.population import PopulationShares
 from pysgrld.report.sections.groups import by_columns
 from pysgrld.types import Array, Doubles
 
-#: `WORDS`: number of a topic's top words that are compared. `AGREE`: minimum number of top words
-#: that two matching topics have in common.
-WORDS, AGREE = 10, 5
+#: Number of a topic's top words that are compared.
+WORDS = 10
+#: Minimum number of top words that two matching topics have in common.
+AGREE = 5
 
 
 class Coverage(NamedTuple):
@@ -138,8 +139,8 @@ def _words(
     held = []
     # Compare the top words of the topics of run `side`.
     for side in (0, 1):
-        # `ids[run]` has the words to compare, with a row for each topic of the run. Rows of topics
-        # without a partner have arbitrary words, and are left out below.
+        # `ids[run]` has the words to compare, with a row for each topic of the run. A topic without
+        # a partner gets arbitrary words, which are left out below.
         ids = np.stack([tops[side], tops[side]])
         for run in (0, 1):
             ids[run, pairs[:, run]] = tops[side][pairs[:, side]]

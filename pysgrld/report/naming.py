@@ -18,17 +18,20 @@ from pysgrld.reading.results import Results
 from pysgrld.reading.topics import topics_of
 from pysgrld.report.answers import documents_of_topics
 
-#: A command of the user names topics. `WORDS`: number of a topic's words in the command's input.
-#: `DOCUMENTS`: number of the topic's documents in this input.
-WORDS, DOCUMENTS = 20, 5
+#: A command of the user names topics. Its input has this number of a topic's words.
+WORDS = 20
+#: Number of a topic's documents in the command's input.
+DOCUMENTS = 5
 #: Maximum number of characters of a document's title in the command's input.
 TITLE = 200
-#: `PATIENCE`: maximum number of seconds in which the user's command must name a topic. `SAID`:
-#: maximum number of characters that a message shows of the command's error output.
-PATIENCE, SAID = 300.0, 100
-#: `MOST`: maximum number of bytes that are read from the command's output. `_BEAT`: number of
-#: seconds between two checks whether the command has ended.
-MOST, _BEAT = 8192, 0.05
+#: Maximum number of seconds in which the user's command must name a topic.
+PATIENCE = 300.0
+#: Maximum number of characters that a message shows of the command's error output.
+SAID = 100
+#: Maximum number of bytes that are read from the command's output.
+MOST = 8192
+#: Number of seconds between two checks of whether the command has ended.
+_BEAT = 0.05
 
 
 class NamedTopics(NamedTuple):

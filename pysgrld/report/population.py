@@ -12,9 +12,10 @@ from pysgrld.reading.intervals import bounds
 from pysgrld.report.document_pass import DocumentVisitor, DrawnBlock
 from pysgrld.types import Array, Doubles, Floats, Int64s
 
-#: `WEIGHTINGS`: maximum number of random weightings of documents in the Bayesian bootstrap.
-#: `_CELLS`: maximum number of weighted sums (weightings x groups x topics).
-WEIGHTINGS, _CELLS = 400, 1_000_000
+#: Maximum number of random weightings of documents in the Bayesian bootstrap.
+WEIGHTINGS = 400
+#: Maximum number of weighted sums (weightings x groups x topics).
+_CELLS = 1_000_000
 #: False discovery rate for the signs "surely more" and "surely less".
 FALSE = 0.05
 #: Seed of the random weights of documents; it is fixed, so that the same run always gives the same
@@ -180,9 +181,9 @@ class _Sums:
         self.weighted = np.zeros((weightings, groups + 1, topics))
         self.size, self.weighted_size = np.zeros(groups + 1), np.zeros((weightings, groups + 1))
         self.noise = np.zeros((groups + 1, topics))
-        # With clusters of documents, ``_terms`` has the group, mean proportions, size and cluster
-        # of each document. Without clusters, ``_powers`` needs less memory: it has the sums over
-        # documents of mean^i size^j for i + j = 2 and i + j = 4.
+        # Without clusters of documents, ``_powers`` is used, because it needs less memory. It has
+        # the sums over documents of mean^i size^j for i + j = 2 and i + j = 4. With clusters,
+        # ``_terms`` has the group, mean proportions, size and cluster of each document.
         self._terms: list[tuple[int, Floats, Doubles, Int64s]] = []
         self._powers: dict[tuple[int, int], Doubles] = {}
         if weightings and not clustered:

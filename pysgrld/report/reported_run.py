@@ -200,8 +200,8 @@ class ReportedRun:
         threads: int | None = None,
         added: AddedFiles | None = None,
     ) -> None:
-        # `asked.noun` is the user's noun for documents: a plural such as "chapters", or singular
-        # and plural such as "child/children".
+        # `asked.noun` is the user's noun for documents. It is a plural such as "chapters", or a
+        # singular and a plural such as "child/children".
         self.asked, many = (asked, asked.noun)
         one, slash, rest = many.partition("/")
         if slash:

@@ -16,20 +16,26 @@ from pysgrld.corpus.links import without_links
 from pysgrld.options.spelling import fold, word_pattern
 from pysgrld.types import Documents, Doubles, Floats, Int64s
 
-#: `LONGEST`: maximum number of characters shown of a text. `STRETCH`: maximum number of characters
-#: of a text's best passage, which is the part with most of the document's main topic. `WORDS`:
-#: maximum number of words shown of a document without text.
-LONGEST, STRETCH, WORDS = 20_000, 300, 60
-#: `_GAP`: pattern of blanks between words. `_NEAR`: maximum number of characters by which
-#: the end of a shortened text is moved to avoid a cut in a word.
-_GAP, _NEAR = re.compile(r"\s+"), 40
+#: Maximum number of characters shown of a text.
+LONGEST = 20_000
+#: Maximum number of characters of a text's best passage, which is the part with most of the
+#: document's main topic.
+STRETCH = 300
+#: Maximum number of words shown of a document without text.
+WORDS = 60
+#: Pattern of blanks between words.
+_GAP = re.compile(r"\s+")
+#: Maximum number of characters by which the end of a shortened text is moved to avoid a cut in a
+#: word.
+_NEAR = 40
 #: Maximum number of sequences of letters in the cache; if there are more, the cache is emptied.
 _CACHED = 1 << 17
 #: First character in the order of Unicode that may be an ideograph.
 _FIRST_IDEOGRAPH = "\u2e80"
-#: `_CELLS`: maximum number of products of shares and probabilities in memory. `_LETTERS`: maximum
-#: total number of characters of texts that are processed together.
-_CELLS, _LETTERS = 2_000_000, 500_000
+#: Maximum number of products of shares and probabilities in memory.
+_CELLS = 2_000_000
+#: Maximum total number of characters of texts that are processed together.
+_LETTERS = 500_000
 
 
 # ---- likeliest topics

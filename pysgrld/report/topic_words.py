@@ -27,20 +27,24 @@ from pysgrld.report.sample_pass import (
 )
 from pysgrld.types import Doubles, Floats, Int64s
 
-#: `MOST`: number of a topic's most relevant words that are chosen for each lambda. `LAMBDAS`:
-#: values of lambda in the relevance.
-MOST, LAMBDAS = 30, tuple(i / 10 for i in range(11))
+#: Number of a topic's most relevant words that are chosen for each lambda.
+MOST = 30
+#: Values of lambda in the relevance.
+LAMBDAS = tuple(i / 10 for i in range(11))
 #: A word is chosen by relevance only if it is expected to occur in the topic at least this often,
 #: because the relevance of a rarer word would be high by chance.
 USES = 5.0
 #: Maximum number of seed words of a topic for which ranks are computed; the most probable words are
 #: chosen.
 SEEDS = 100
-#: `NAME_WORDS`: number of words in an automatic name. `BETWEEN`: separator between these words.
-NAME_WORDS, BETWEEN = 3, " · "
-#: `TOPICS_OF_WORD`: maximum number of topics listed for a word. `LEAST_SHARE`: a topic is listed
-#: only if at least this fraction of the word's uses are in the topic.
-TOPICS_OF_WORD, LEAST_SHARE = 6, 0.04
+#: Number of words in an automatic name.
+NAME_WORDS = 3
+#: Separator between the words of an automatic name.
+BETWEEN = " · "
+#: Maximum number of topics listed for a word.
+TOPICS_OF_WORD = 6
+#: A topic is listed for a word only if at least this fraction of the word's uses are in the topic.
+LEAST_SHARE = 0.04
 #: Number of words processed in one block.
 _ROWS = 8192
 

@@ -19,8 +19,8 @@ from pysgrld.run.directory import RunDirectory
 from pysgrld.run.layout import LOG, SAMPLES, STATUS
 from pysgrld.types import Array, Invariant
 
-#: Maximum total size in bytes of the samples that wait to be written. The first waiting sample does
-#: not count. Above this size, the run ends.
+#: Samples whose writing has failed wait in memory. The run ends if the waiting samples, except the
+#: first, take more than this number of bytes.
 HELD = 64 << 20
 
 

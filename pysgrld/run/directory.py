@@ -470,8 +470,8 @@ class RunDirectory:
                 arrays,
                 meta,
                 self.identity,
-                # These tables list the files that are restored if the run returns to this
-                # checkpoint. The log records history, so it is not restored.
+                # A return to this checkpoint restores the files in these tables. The log is not
+                # restored, because it records history.
                 lambda: {
                     "append": {METRICS: self._flush_metrics()._asdict()},
                     "samples": self.samples.table(),

@@ -32,9 +32,10 @@ from pysgrld.run.ownership import is_marked, marked_name
 
 logger = logging.getLogger(__name__)
 
-#: `INTERVAL`: number of seconds between updates of a `LockFile`. `SILENT`: number of seconds
-#: without an update after which the holder of the file may have died.
-INTERVAL, SILENT = 20.0, 200.0
+#: Number of seconds between updates of a `LockFile`.
+INTERVAL = 20.0
+#: The holder of a `LockFile` may have died if this number of seconds pass without an update.
+SILENT = 200.0
 
 #: Prefix of the names of scratch folders.
 PREFIX = ".sgmc-"

@@ -182,9 +182,10 @@ class StopFlag(contextlib.ExitStack):
         return self
 
 
-#: `BEAT`: number of seconds between readings of an `AwakeClock`. `GAP`: delay of a reading, in
-#: seconds, above which the process must have been suspended.
-BEAT, GAP = 0.25, 5.0
+#: Number of seconds between two readings of an `AwakeClock`.
+BEAT = 0.25
+#: If a reading is late by more than this number of seconds, the process must have been suspended.
+GAP = 5.0
 
 
 class AwakeClock(contextlib.ExitStack):

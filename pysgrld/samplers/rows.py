@@ -117,8 +117,8 @@ def update_on_all_processes(
     v, across = arguments["g"].shape
     units = -(-v // core.ROW_UNIT)
     contributions = np.zeros((units + peers.size, across))
-    # `contributions` begins with a row for each unit of `core.ROW_UNIT` topic rows. Each of its
-    # other rows is the error flag of a process.
+    # `contributions` begins with a row for each unit of `core.ROW_UNIT` topic rows. Then it has a
+    # row for each process, which is the error flag of the process.
     added, wrong = (contributions[:units], None)
     try:
         peers.move(partial(kernel, **arguments, added=added, rank=peers.rank, size=peers.size))

@@ -42,11 +42,11 @@ from pysgrld.types import Block, Key
 #: Rows are lazy only if the vocabulary is at least this many times as large as the number of
 #: distinct words in a minibatch.
 LAZY_FROM = 2.0
-#: Rows are lazy only if a topic's expected mass, V eta + N/K, is at least this multiple of `DENSE`.
-#: While a topic has less mass, all rows are updated and lazy rows would save nothing.
+#: Rows are lazy only if the expected mass of a topic, V eta + N/K, is at least this multiple of
+#: `DENSE`. With less mass, all rows would be updated, and lazy rows would save nothing.
 LAZY_SCALE = 5.0
-#: The rule for the default step size contains c, the weight of a token of the minibatch in a step.
-#: c is the mean number of tokens per word, N/V, divided by this number.
+#: The default step size depends on c, the weight in a step of each token of the minibatch. c is the
+#: mean number of tokens per word, N/V, divided by this number.
 OF_A_WORD = 12.0
 #: Minimum of c in the rule for the default step size. With a smaller c, chains take long to forget
 #: their initial state.

@@ -43,7 +43,7 @@ BOUNDARY = Option(
     default="clip",
     setting=True,
 )
-#: Models with gamma shapes have this option, too; it scales the steps of the shapes.
+#: Models with gamma shapes have this option, too. It then sets the step sizes of the shapes.
 SCALE_WEIGHT = Option(
     schedule,
     "0.5,21,0.7",

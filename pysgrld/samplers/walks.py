@@ -32,9 +32,11 @@ from pysgrld.types import RUNNING, Array, Block, Doubles, Floats, Int32s, Int64s
 #: Step size with minibatches, divided by the fraction B/D of the corpus that a minibatch has. With
 #: this step size, minibatch noise widens the distribution of draws by at most a quarter.
 SHARE = 0.5
-#: `LONGEST`: maximum step size. `ACCEPTED`: with an accept test and T time slices, the step
-#: size is `ACCEPTED` T^(-1/3), but at most `LONGEST`.
-LONGEST, ACCEPTED = 0.5, 0.85
+#: Maximum step size.
+LONGEST = 0.5
+#: With an accept test and T time slices, the step size is this number times T^(-1/3), but at most
+#: `LONGEST`.
+ACCEPTED = 0.85
 #: Count added to each word's tokens in every slice if a chain starts from given token counts.
 AT_FIRST = 0.5
 

@@ -24,14 +24,15 @@ PLAN = "search.json"
 FIRST_EPOCHS = 4
 #: The first round is long enough if every run has this number of posterior samples.
 FIRST_SAMPLES = 20
-#: If samples are taken rarely, a first round of `FEWER_SAMPLES` samples and `FIRST_ITERATIONS`
-#: iterations after burn-in is long enough.
-FEWER_SAMPLES, FIRST_ITERATIONS = 10, 100
+#: If samples are taken rarely, a first round with this number of samples is long enough.
+FEWER_SAMPLES = 10
+#: Such a round must also have this number of iterations after burn-in.
+FIRST_ITERATIONS = 100
 #: Maximum number of settings (combinations of options) that a search compares.
 MOST = 1000
-#: `_OF_DOCUMENTS`: groups of options that must be equal for all settings. `_OF_ALL`: single
-#: options that must also be equal.
+#: Groups of options that must be equal for all settings.
 _OF_DOCUMENTS = frozenset({"Corpus", "Held-out documents", "Budget", "Run"})
+#: Further options that must be equal for all settings.
 _OF_ALL = frozenset({"seed", "chain-id", "algo", "model", "preset"})
 
 #: Type of an option to vary: its name, and its values as typed and as parsed.

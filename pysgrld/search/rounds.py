@@ -31,9 +31,10 @@ WORSE = 0.01
 #: A search also reports the smallest number of topics with a perplexity that exceeds the best
 #: perplexity by at most this fraction.
 NEAR = 0.005
-#: `RESAMPLES`: number of times that held-out documents are resampled. `SURE`: coverage of the
-#: intervals.
-RESAMPLES, SURE = 2000, 0.95
+#: Number of times that held-out documents are resampled.
+RESAMPLES = 2000
+#: Coverage of the intervals.
+SURE = 0.95
 #: Seed of the random numbers for resampling, which is fixed so that decisions are reproducible.
 _KEY = 20
 

@@ -28,15 +28,17 @@ FOUND = 0.5
 #: An audited topic counts as a mixture in a chain if its overlap with the mean of two topics
 #: exceeds its overlap with the most similar topic by at least this amount.
 _SECOND = 0.1
-#: `_MOST`: a topic is real if more than this fraction of the chains have found it, and a mixture if
-#: it is a mixture in more than this fraction. `_SOME`: a topic is uncertain if fewer chains, but at
-#: least this fraction of them, have found it.
-_MOST, _SOME = 0.5, 1 / 3
+#: A topic is real if more than this fraction of the chains have found it. It is a mixture if it is
+#: a mixture in more than this fraction of the chains.
+_MOST = 0.5
+#: A topic that is not real is uncertain if at least this fraction of the chains have found it.
+_SOME = 1 / 3
 #: Number of a chain's most similar topics that are tried as parts of a mixture.
 _PARTS = 4
-#: `TOP`: number of an audited topic's top words that are looked up in a chain. `_AMONG`: number of
-#: the matching topic's top words among which a word counts as found.
-TOP, _AMONG = 10, 20
+#: Number of an audited topic's top words that are looked up in the matching topic of a chain.
+TOP = 10
+#: A word is found if it is among this number of top words of the matching topic.
+_AMONG = 20
 #: Part of the random seed, so that audits do not use the random numbers of other computations.
 _SEED = 2027
 

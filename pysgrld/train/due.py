@@ -8,11 +8,12 @@ from collections.abc import Iterable
 from pysgrld.options.parse import duration
 from pysgrld.types import Array
 
-#: `_FIRST`: minimum number of seconds of training before the state is first stored.
-#: `_BYTES_PER_SECOND`: size of the state, in bytes, for which this wait is one second. The wait is
-#: proportional to the size, so that storing takes a few percent of the time. After each storing,
-#: the wait doubles.
-_FIRST, _BYTES_PER_SECOND = 0.25, 50e6
+#: Minimum number of seconds of training before the state is first stored. After each storing, the
+#: wait doubles.
+_FIRST = 0.25
+#: If a state is large, the first wait is one second for this number of bytes. Storing thus takes a
+#: few percent of the time.
+_BYTES_PER_SECOND = 50e6
 
 
 def first_checkpoint_seconds(arrays: Iterable[Array]) -> float:

@@ -30,11 +30,12 @@ from pysgrld.options.option import Resolved
 from pysgrld.train.plan import plan_training
 from pysgrld.train.request import Request
 
-#: Minimum number of seconds of an iteration during which only one thread works. On Simple English
+#: In each iteration, only one thread works for at least this number of seconds. On Simple English
 #: Wikipedia with 100 topics, this is 4.5 % of the predicted time of an iteration.
 ALONE = 0.43e-3
-#: Minimum share of an iteration during which only one thread works, computed from the processor
-#: time of parallel loops (docs/performance.md, "Which minibatch, threads and ranks").
+#: In each iteration, only one thread works for at least this share of the time. It was computed
+#: from the processor time of parallel loops (docs/performance.md, "Which minibatch, threads and
+#: ranks").
 SHARE = 0.045
 #: Maximum number of threads that can all be busy at least half of the time, even with a large
 #: minibatch.
@@ -42,11 +43,13 @@ MOST = 1 + int(1 / SHARE)
 #: Minimum number of documents per thread in a minibatch, because a thread samples this number of
 #: documents at a time.
 DOCUMENTS = 4
-#: Number of epochs from which hours are estimated. Runs until convergence take 30 to 75 epochs.
+#: The hours of training are estimated for this number of epochs. Runs until convergence take 30 to
+#: 75 epochs.
 EPOCHS = 60
-#: `FOR_RANKS`: minibatch size from which several ranks train a chain. `_STEPS`: sgmc proposes this
-#: minibatch size only if an epoch then has at least this number of iterations.
-FOR_RANKS, _STEPS = 100_000, 100
+#: Minibatch size from which several ranks train a chain.
+FOR_RANKS = 100_000
+#: sgmc proposes this minibatch size only if an epoch then has at least this number of iterations.
+_STEPS = 100
 #: A sample lacks many words of the corpus if its share of unseen tokens (`TrainingNeeds.unseen`) is
 #: above this number. In random documents of Wikipedia, this share is .022 for 10,000 and .017 for
 #: 20,000 documents.

@@ -57,7 +57,7 @@ class ProcessCounts(NamedTuple):
     on_machine: int = 1
 
 
-#: Numbers of processes if a single process trains a chain.
+#: Numbers of processes for a chain that is trained by a single process.
 ALL_ALONE = ProcessCounts()
 
 
@@ -365,13 +365,15 @@ def _corpus(
     return corpus, None
 
 
-#: `TOKENS`: number of tokens per topic below which topics are unreliable. `BETTER`: number of
-#: tokens per topic from which topics may be reliable. For the source of these and the next numbers
-#: see docs/evaluation.md, "How much is enough?".
-TOKENS, BETTER = 300, 1000
-#: `HELD_OUT_DOCUMENTS`: minimum number of held-out documents for a useful comparison of scores.
-#: `HELD_OUT_TOKENS`: minimum number of held-out tokens, if documents are split.
-HELD_OUT_DOCUMENTS, HELD_OUT_TOKENS = 20, 500
+#: Topics are unreliable if the number of tokens per topic is below this number. For the source of
+#: this and the next numbers see docs/evaluation.md, "How much is enough?".
+TOKENS = 300
+#: Topics may be reliable from this number of tokens per topic.
+BETTER = 1000
+#: Minimum number of held-out documents for a useful comparison of scores.
+HELD_OUT_DOCUMENTS = 20
+#: Minimum number of held-out tokens for a useful comparison of scores, if documents are split.
+HELD_OUT_TOKENS = 500
 
 
 def _remarks(

@@ -41,9 +41,10 @@ _OTHERS = 2**63
 PART_OF_LIMIT = 0.1
 #: Number of iterations of a short chain after which its remaining time is predicted.
 _PREDICTED_AFTER = 3
-#: Names of arrays of a stored short chain: the sums of samples, and the mean topics, which only a
-#: finished chain has.
-_SUMS, _TOPICS = "short.sums", "short.topics"
+#: Name of the array of a stored short chain that has the sums of its samples.
+_SUMS = "short.sums"
+#: Name of the array of a stored short chain that has its mean topics. Only a finished chain has it.
+_TOPICS = "short.topics"
 
 
 class FirstTopics(NamedTuple):

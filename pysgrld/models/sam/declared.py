@@ -20,20 +20,26 @@ if TYPE_CHECKING:
     from pysgrld.evaluate.score import Scorer
     from pysgrld.models.sam.resolved import SphericalOptions
 
-#: Default number of topics, and default Dirichlet parameter of proportions.
-TOPICS, ALPHA_DEFAULT = 20, 1.0
-#: Default concentrations of documents, of topics, and of the topics' mean, divided by the number of
-#: words in the vocabulary.
-KAPPA, SIGMA, KAPPA0 = 6.0, 2.0, 2.0
-#: `WALKS`: two numbers for each sampler. The first is the number of Hamiltonian trajectories of a
+#: Default number of topics.
+TOPICS = 20
+#: Default Dirichlet parameter of proportions.
+ALPHA_DEFAULT = 1.0
+#: Default concentration of documents, divided by the number of words in the vocabulary.
+KAPPA = 6.0
+#: Default concentration of topics, divided by the number of words in the vocabulary.
+SIGMA = 2.0
+#: Default concentration of the topics' mean, divided by the number of words in the vocabulary.
+KAPPA0 = 2.0
+#: Two numbers for each of these samplers. The first is the number of Hamiltonian trajectories of a
 #: document's proportions in an iteration. The second is the number of these trajectories whose ends
-#: are samples. For variational Bayes, the first number is the maximum number of steps. `WALK`: both
-#: numbers for all other samplers.
+#: are samples. For variational Bayes, the first number is the maximum number of steps.
 WALKS = {"gmc-bgibbs": (15, 1), "gmc-apprmh": (25, 10), "vi": (100, 1), "svi": (100, 1)}
+#: Both numbers for all other samplers.
 WALK = (60, 20)
-#: `STEPS`: by sampler, the step size of topics, in units of sqrt(K / (kappa D)), which is about
-#: the scale of the topics' posterior. `STEP`: the step size for other samplers.
+#: Step size of topics for each of these samplers. The unit is sqrt(K / (kappa D)), which is about
+#: the scale of the topics' posterior.
 STEPS = {"gmc-bgibbs": (0.1, 1.0, 0.0), "gmc-apprmh": (0.3, 1.0, 0.0)}
+#: Step size of topics for all other samplers, in the same unit.
 STEP = (0.6, 30.0, 0.7)
 
 _GROUP = "Directions (--model sam)"

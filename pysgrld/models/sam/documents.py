@@ -37,8 +37,10 @@ from pysgrld.models.sam.resolved import SphericalOptions
 from pysgrld.samplers.state import EnergyGradient, Potential
 from pysgrld.types import Array, Block, Documents, Doubles, Floats, Key, Minibatch
 
-#: Target acceptance rate of trajectories of proportions, and rate at which their step size adapts.
-ACCEPTED, RATE = 0.8, 0.05
+#: Target acceptance rate of trajectories of proportions.
+ACCEPTED = 0.8
+#: Rate at which the step size of these trajectories adapts.
+RATE = 0.05
 #: Initial step size of proportions, in units of their posterior scale 1 / sqrt(kappa).
 FIRST_STEP = 0.2
 

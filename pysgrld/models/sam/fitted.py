@@ -34,12 +34,13 @@ from pysgrld.types import (
 
 #: Number of documents in a block, for which proportions are inferred together.
 BLOCK = 4096
-#: For the proportions of a new document: number of Hamiltonian trajectories, and number of
+#: Number of Hamiltonian trajectories for the proportions of a new document, and number of these
 #: trajectories whose end points are averaged.
 NEW = (100, 50)
-#: Number of trajectories before the first draw of a document's proportions, and number between two
-#: draws.
-FIRST, FURTHER = 25, 2
+#: Number of trajectories before the first draw of a document's proportions.
+FIRST = 25
+#: Number of trajectories between two draws of a document's proportions.
+FURTHER = 2
 
 
 def cosines(a: Floats, b: Floats) -> Doubles:

@@ -43,11 +43,14 @@ LOG_PERPLEXITY = Score(
 )
 #: Number of draws of proportions from the prior, as in the paper's code.
 DRAWS = 200
-#: Number of draws of proportions per document in importance sampling. `SPARSE` is the number of
-#: posterior samples between two scores by importance sampling.
-PROPOSALS, SPARSE = 50, 20
-#: Random streams: of proportions drawn from the prior, and of importance samples.
-_PRIOR, _PROPOSAL = 201, 202
+#: Number of draws of a document's proportions for one score by importance sampling.
+PROPOSALS = 50
+#: Number of posterior samples between two scores by importance sampling.
+SPARSE = 20
+#: Random stream of the proportions that are drawn from the prior.
+_PRIOR = 201
+#: Random stream of the proportions that are drawn for importance sampling.
+_PROPOSAL = 202
 
 
 class LogPerplexity(DensityScorer):

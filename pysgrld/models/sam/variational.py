@@ -48,8 +48,10 @@ LEAST = 1e-5
 TOLERANCE = 1e-4
 #: Maximum change of a parameter's logarithm in one step.
 LONGEST = 2.0
-#: Initial damping of Newton steps, and factor by which a rejected step increases the damping.
-DAMPING, MORE = 1.0, 8.0
+#: Initial damping of Newton steps.
+DAMPING = 1.0
+#: A rejected step increases the damping by this factor.
+MORE = 8.0
 
 
 class Law(NamedTuple):

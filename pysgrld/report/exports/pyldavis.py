@@ -143,7 +143,7 @@ def page_data(model: TopicUse, vocabulary: Sequence[str], words: int, tell: Tell
     """
     k = len(model.tokens)
     share = model.tokens / model.tokens.sum()
-    # Expected number of uses of each word, and the sum of each word's probabilities over all
+    # Compute the expected number of uses of each word, and the sum of its probabilities over
     # topics.
     expected, total = np.zeros(len(model.phi)), np.zeros(len(model.phi))
     for p, tokens in zip(columns(model.phi, k), model.tokens, strict=True):

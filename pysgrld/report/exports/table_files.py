@@ -34,8 +34,8 @@ LISTED = 0.01
 _WAITING = 1 << 25
 #: Maximum number of values of a CSV table written in one block.
 _CELLS = 200_000
-#: Topics are processed in blocks. This is the maximum number of word probabilities of a block, over
-#: all draws, in memory.
+#: Maximum number of word probabilities in memory, over all draws. Topics are processed in blocks to
+#: stay below this number.
 _VALUES = 8_000_000
 
 

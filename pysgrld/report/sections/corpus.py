@@ -19,15 +19,18 @@ from pysgrld.types import Doubles, Floats, Int64s
 
 #: A document is mainly about a topic if the topic's share of the document is above this number.
 HALF = 0.5
-#: `_NAME`: maximum number of characters of a document's name on the map. `_NAMES`: maximum number
-#: of characters of all names together. If there are many documents, names are therefore shortened
-#: further, but not below `_SHORT_NAME` characters.
-_NAME, _SHORT_NAME, _NAMES = 80, 30, 4_000_000
+#: Maximum number of characters of a document's name on the map.
+_NAME = 80
+#: If there are many documents, names are shortened further, but not below this number of
+#: characters.
+_SHORT_NAME = 30
+#: Maximum number of characters of all names together, unless names would become too short.
+_NAMES = 4_000_000
 #: Number of documents that are read at a time for their names.
 _TOGETHER = 4096
-#: A document without draws gets its interval from documents with draws in the same class. A class
-#: has documents of similar length (from a power of 2 to the next) and similar share of the main
-#: topic. `_ALIKE` is the number of equal intervals into which shares from 0 to 1 are divided.
+#: A document without draws gets its interval from documents with draws in the same class. Classes
+#: are defined by the length of documents (from a power of 2 to the next) and by the share of the
+#: main topic. There are this number of classes by share, from 0 to 1.
 _ALIKE = 16
 #: The map shows the name of a topic if at least this number of documents are mainly about the
 #: topic.

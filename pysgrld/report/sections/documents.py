@@ -20,11 +20,14 @@ from pysgrld.types import Doubles, Int64s
 
 #: Maximum size in bytes of a page's documents, unless the user sets their number.
 ROOM = 2_000_000
-#: `IN_FILE`: number of documents per file of a page that is a folder. `TITLES`: number of titles
-#: per file.
-IN_FILE, TITLES = 256, 20_480
-#: Minimum and maximum number of documents fetched in one block.
-_TOGETHER, _MOST = 64, 1024
+#: Number of documents per file of a page that is a folder.
+IN_FILE = 256
+#: Number of titles per file of a page that is a folder.
+TITLES = 20_480
+#: Minimum number of documents fetched in one block.
+_TOGETHER = 64
+#: Maximum number of documents fetched in one block.
+_MOST = 1024
 #: A topic is listed for a document if the topic's share of the document is at least this number.
 LEAST = 0.005
 #: Maximum number of characters of a title or an id.

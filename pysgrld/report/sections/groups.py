@@ -29,19 +29,22 @@ BINS = 10
 #: A column that is not a time is shown next to the list of topics only if it has at most this
 #: number of groups.
 _FEW = 30
-#: Documents have an order if neighbours are significantly more similar than random pairs.
-#: `_FEWEST`: minimum number of documents for this test. `_SURELY`: minimum difference between
-#: neighbours and random pairs, in standard errors.
-_FEWEST, _SURELY = 20, 3.0
+#: Documents have an order if neighbours are significantly more similar than random pairs. This is
+#: the minimum number of documents for a test of their order.
+_FEWEST = 20
+#: The difference between neighbours and random pairs is significant from this number of standard
+#: errors.
+_SURELY = 3.0
 #: Kinds of columns shown by default.
 KINDS = ("category", "flag", "integer", "real", "time")
 #: Time spans by which dates are grouped, the shortest first: name, and number of characters of an
 #: ISO date.
 _TIMES = (("day", 10), ("month", 7), ("year", 4), ("decade", 3))
-#: `_LABEL`: maximum number of characters of a column's name in messages. The label of a group may
-#: have twice as many.
-#: `_TITLE`: maximum number of characters of a title in the name of a bin.
-_LABEL, _TITLE = 40, 20
+#: Maximum number of characters of a column's name in messages. The label of a group may have twice
+#: as many.
+_LABEL = 40
+#: Maximum number of characters of a title in the name of a bin.
+_TITLE = 20
 
 
 class GroupShares(Section):

@@ -13,9 +13,10 @@ from pysgrld.report.page_file import NONE, Packed, steps
 from pysgrld.report.reported_run import Definition, ReportedRun, Section
 from pysgrld.types import Doubles
 
-#: `PAIRS`: maximum number of topics for which the page stores the distances of all pairs. `NEAR`:
-#: number of nearest topics that are listed for each topic.
-PAIRS, NEAR = 400, 12
+#: Maximum number of topics for which the page stores the distances of all pairs.
+PAIRS = 400
+#: Number of nearest topics that are listed for each topic.
+NEAR = 12
 
 
 class TopicMap(Section):

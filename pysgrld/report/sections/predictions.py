@@ -9,8 +9,10 @@ import numpy as np
 from pysgrld.evaluate.score import Estimate
 from pysgrld.report.reported_run import Definition, Section
 
-#: `GROUPS`: maximum number of groups by length. `FEWEST`: minimum number of documents per group.
-GROUPS, FEWEST = 4, 10
+#: Maximum number of groups by length.
+GROUPS = 4
+#: Minimum number of documents per group.
+FEWEST = 10
 #: Number of standard errors on each side of a 90 % interval.
 _WIDTH = 1.645
 

@@ -313,9 +313,9 @@ class Coordinates(NamedTuple):
             Whether steps follow the metric.
         """
         a, total = t.a, t.total
-        # If steps follow the metric, the drift in mean coordinates is the gradient in natural
-        # coordinates, divided by N. The drift in natural coordinates is the gradient in mean
-        # coordinates, divided by N.
+        # If steps follow the metric, drift and gradient exchange coordinates. The drift in mean
+        # coordinates is the gradient in natural coordinates, divided by N. The drift in natural
+        # coordinates is the gradient in mean coordinates, divided by N.
         if self.reduced:
             if self.natural == riemannian:
                 by_phi = (a - 1.0) / phi
