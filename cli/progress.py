@@ -31,9 +31,12 @@ if TYPE_CHECKING:
     from pysgrld.run import RunDirectory
     from pysgrld.train.events import Position
 
-#: Minimum number of seconds between two lines in a log file: `SOON` during the first `FIRST`
-#: seconds, `LATER` after them.
-SOON, LATER, FIRST = 5.0, 30.0, 60.0
+#: Minimum number of seconds between two lines in a log file, at the start of a command.
+SOON = 5.0
+#: Minimum number of seconds between two later lines in a log file.
+LATER = 30.0
+#: Number of seconds after which lines are later lines.
+FIRST = 60.0
 
 
 #: Maximum number of topics that are listed when Gibbs refinement begins after training.

@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 UTF8 = "utf-8"
-#: Number of bytes at the start of a file from which its format is detected. For a pipe,
-#: `HEAD_LINES` lines are used instead.
-HEAD, HEAD_LINES = 2**16, 4
+#: Number of bytes at the start of a file from which its format is detected.
+HEAD = 2**16
+#: Number of lines at the start of a pipe from which its format is detected.
+HEAD_LINES = 4
 
 _BOM = b"\xef\xbb\xbf"
 #: Name of an error handler for decoding. It replaces malformed bytes by bytes that are invalid in

@@ -19,9 +19,10 @@ from pysgrld.types import Documents, Int32s, Int64s
 #: Maximum number of documents that are checked. In a larger corpus, evenly spaced documents are
 #: checked. If an option drops documents, all documents are checked.
 SAMPLED = 1_000
-#: A repeated text is reported if at least the fraction `_SHARE` of the documents and at least
-#: `_FEWEST` documents have this text.
-_SHARE, _FEWEST = 0.01, 5
+#: A repeated text is reported only if at least this fraction of the documents have this text.
+_SHARE = 0.01
+#: A repeated text is reported only if at least this number of documents have this text.
+_FEWEST = 5
 #: Number of words of a repeated text that a message quotes.
 _QUOTED = 8
 

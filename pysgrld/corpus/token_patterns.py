@@ -19,9 +19,10 @@ import weakref
 
 from pysgrld.errors import SgmcError
 
-#: The time limit for a document is `LIMIT` seconds, plus `LIMIT_MEGABYTE` seconds for each
-#: megabyte.
-LIMIT, LIMIT_MEGABYTE = 10.0, 5.0
+#: Time limit for splitting an empty document into tokens, in seconds.
+LIMIT = 10.0
+#: The time limit of a document is longer by this number of seconds for each megabyte.
+LIMIT_MEGABYTE = 5.0
 
 #: Program of the separate process: it reads a pattern and then texts, and writes the tokens of each
 #: text.

@@ -21,8 +21,10 @@ _AS_RELEASED = {"algo": "sgrld", "warm-up": 0, "burn-in": 50, "step-size": (0.01
 _HSVG = {"algo": "hsvg", "step-size": (1.0, 10.0, 0.6), **_BATCH}
 _OVB = {"algo": "ovb", "step-size": (1.0, 1.0, 0.0), **_BATCH}
 UPDATES = (1, 5, 10)
-#: Title of the left panel, with Markov chains, and of the right panel, with approximations.
-CHAINS, VARIATIONAL = "Markov chains", "variational Bayes"
+#: Title of the left panel.
+CHAINS = "Markov chains"
+#: Title of the right panel, whose methods are approximations.
+VARIATIONAL = "variational Bayes"
 NIPS = (
     TrainingRow("cgs", {"algo": "cgs", "burn-in": 100, **_ALL}, CHAINS),
     *(TrainingRow(f"sgrld-{n}", {**_AS_RELEASED, "sweeps": n, **_BATCH}, CHAINS) for n in UPDATES),

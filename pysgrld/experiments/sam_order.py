@@ -32,8 +32,10 @@ from pysgrld.types import Doubles
 
 #: Friction coefficient of the momentum.
 FRICTION = 1.0
-#: Step sizes in a full run and in a quick run.
-STEPS, QUICK_STEPS = (0.4, 0.28, 0.2, 0.14, 0.1, 0.07, 0.05), (0.4, 0.2)
+#: Step sizes in a full run.
+STEPS = (0.4, 0.28, 0.2, 0.14, 0.1, 0.07, 0.05)
+#: Step sizes in a quick run.
+QUICK_STEPS = (0.4, 0.2)
 #: Number of grid points of the angle. The distribution's Fourier coefficients of order 48 and above
 #: are below 1e-12.
 ANGLES = 96

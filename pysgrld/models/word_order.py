@@ -18,8 +18,10 @@ ADDED = 40.0
 #: Distinctive words are the default if training documents have at least this mean number of tokens
 #: (docs/evaluation.md has the comparison).
 TOKENS_OF_DOCUMENT = 8.0
-#: Weight of exclusivity in FREX, and default of lambda in relevance.
-FREX, RELEVANCE = 0.5, 0.6
+#: Weight of exclusivity in FREX.
+FREX = 0.5
+#: Default of lambda in relevance.
+RELEVANCE = 0.6
 #: Maximum number of topics that `iterate_topics` copies at a time.
 _TOGETHER = 16
 #: Minimum number of topics that `iterate_topics` copies at a time.

@@ -22,8 +22,10 @@ from pysgrld.errors import CorpusError, MissingInputError, SgmcError
 
 #: Interval, in milliseconds, at which a thread that waits for a pipe checks whether to stop.
 _BEAT = 100
-#: Messages shorten a long path to its first `_FIRST` and its last `_LAST` characters.
-_FIRST, _LAST = 120, 60
+#: Messages shorten a long path. They keep this number of its first characters.
+_FIRST = 120
+#: Messages keep this number of the last characters of a long path.
+_LAST = 60
 #: Name of standard input in messages.
 STDIN = "<stdin>"
 #: Number of bytes that are read at a time.

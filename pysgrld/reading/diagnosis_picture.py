@@ -12,8 +12,10 @@ from pysgrld.evaluate.matching import SAME
 from pysgrld.reading.diagnosis import LOG_OF, MIXED, Diagnosis
 from pysgrld.reading.plotting import COLOURS, new_figure, require_matplotlib, write_png
 
-#: Colours of good values and of bad values.
-GOOD, BAD = COLOURS[2], COLOURS[0]
+#: Colour of good values.
+GOOD = COLOURS[2]
+#: Colour of bad values.
+BAD = COLOURS[0]
 #: Maximum R-hat in the picture; greater values are drawn at this value.
 GREATEST = 4.0
 

@@ -22,9 +22,11 @@ from pysgrld.types import Array, Block, Doubles, Key
 #: Points count as converged if a step reduces the energy by less than this fraction of the
 #: reduction so far.
 TOLERANCE = 1e-4
-#: Maximum number of times that a step is halved. A step must reduce the energy by at least the
-#: fraction `_ENOUGH` of the reduction that the gradient predicts.
-_HALVINGS, _ENOUGH = 40, 1e-4
+#: Maximum number of times that a step is halved.
+_HALVINGS = 40
+#: A step must reduce the energy by at least this fraction of the reduction that the gradient
+#: predicts.
+_ENOUGH = 1e-4
 
 
 @dataclass(frozen=True)

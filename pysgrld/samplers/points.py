@@ -17,9 +17,11 @@ from pysgrld.core import core, padded_width
 from pysgrld.samplers.state import BlockState, Potential
 from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 
-#: Values of ``part`` in `Points.change_velocities` for random initial positions and initial
-#: velocities. Steps use other values.
-_START, _PACE = 2**31, 2**31 + 1
+#: Value of ``part`` in `Points.change_velocities` for random initial positions. Steps use other
+#: values.
+_START = 2**31
+#: Value of ``part`` in `Points.change_velocities` for random initial velocities.
+_PACE = 2**31 + 1
 
 
 class Points(BlockState[Potential]):

@@ -25,9 +25,15 @@ from pysgrld.types import Array, Block, Doubles, Key
 
 #: Target acceptance probability of trajectories with an adapted step size.
 ACCEPTED = 0.65
-#: Constants of dual averaging in Hoffman and Gelman (2014), section 3.2.1: gamma, t0, kappa, and
-#: exp(mu) divided by the first step size. The adapted step size is shrunk towards exp(mu).
-SHRINKAGE, DELAY, FORGETTING, AMBITION = 0.05, 10.0, 0.75, 10.0
+#: Constant gamma of dual averaging in Hoffman and Gelman (2014), section 3.2.1.
+SHRINKAGE = 0.05
+#: Constant t0 of dual averaging.
+DELAY = 10.0
+#: Constant kappa of dual averaging.
+FORGETTING = 0.75
+#: Constant exp(mu) of dual averaging, divided by the first step size. The adapted step size is
+#: shrunk towards exp(mu).
+AMBITION = 10.0
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,11 @@ from pysgrld.errors import CorpusError, plural
 BATCH = 2**20
 #: Number of bytes that expat parses at a time.
 PIECE = 2**20
-#: The root element must begin within the first `PROLOG` bytes. These bytes are parsed in pieces of
-#: `PROLOG_PIECE` bytes, so that a document type declaration is refused before its entities can
-#: expand.
-PROLOG, PROLOG_PIECE = 2**16, 64
+#: The root element must begin within this number of bytes.
+PROLOG = 2**16
+#: The bytes before the root element are parsed in pieces of this size, so that a document type
+#: declaration is refused before its entities can expand.
+PROLOG_PIECE = 64
 #: Maximum depth of nested elements. Real dumps have a depth of six.
 DEPTH = 32
 #: Maximum size in bytes of an element such as a title. The text of a page may be larger.

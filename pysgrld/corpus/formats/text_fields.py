@@ -43,9 +43,13 @@ _COLUMNS = 3
 _COUNTS = ("count", "counts", "n", "freq", "frequency", "tf", "occurrences")
 #: Maximum number of records at the start of a file that are examined.
 SAMPLED = 200
-#: A field has long texts if its texts have at least `CHARACTERS` characters and `WORDS` words on
-#: average, and are on average at least `TIMES` as long as the texts of any other field.
-CHARACTERS, WORDS, TIMES = 40, 4, 3
+#: A field has long texts only if its texts have at least this mean number of characters.
+CHARACTERS = 40
+#: A field has long texts only if its texts have at least this mean number of words.
+WORDS = 4
+#: The mean text of a field with long texts is at least this many times as long as that of any other
+#: field.
+TIMES = 3
 #: Text between two joined texts: a blank line, which separates paragraphs.
 JOINT = b"\n\n"
 

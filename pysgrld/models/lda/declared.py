@@ -34,13 +34,15 @@ if TYPE_CHECKING:
     from pysgrld.evaluate.score import Scorer
     from pysgrld.models.lda.resolved import LDAOptions
 
-#: Default number of Gibbs sweeps over each document of a minibatch. If alpha is learned, the number
-#: is `LEARNING_SWEEPS`, because fewer sweeps would cause bias.
-SWEEPS, LEARNING_SWEEPS = 10, 30
-#: Number of topics above which the default number of sweeps is `MANY_SWEEPS`. With many topics, the
-#: work before and after the sweeps costs as much as ten sweeps, and documents take longer to find
-#: their topics.
-MANY, MANY_SWEEPS = 128, 20
+#: Default number of Gibbs sweeps over each document of a minibatch.
+SWEEPS = 10
+#: Default number of sweeps if alpha is learned. Fewer sweeps would cause bias.
+LEARNING_SWEEPS = 30
+#: Number of topics above which the default number of sweeps is `MANY_SWEEPS`.
+MANY = 128
+#: Default number of sweeps with many topics. The work before and after the sweeps then costs as
+#: much as ten sweeps, and documents take longer to find their topics.
+MANY_SWEEPS = 20
 #: Maximum number of passes of variational Bayes over a document; usually it converges earlier.
 PASSES = 100
 #: Minibatch size that includes all documents of any corpus.
