@@ -19,7 +19,7 @@ from .values import runs
 if TYPE_CHECKING:
     from pysgrld.reading.diagnosis import Diagnosis, Measure
 
-#: Default number of top words of each topic in the table of ``--replicate``.
+#: The table of ``--replicate`` shows this number of top words of each topic by default.
 TOP_SHOWN = 8
 #: Maximum width of the column with the matching topics of other chains. If the column would be
 #: wider, only the JSON output has it.

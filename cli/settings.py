@@ -132,8 +132,8 @@ def table(rows: Mapping[str, Option], formatter: click.HelpFormatter, width: int
             (f"{name}={row.metavar}", f"{row.help} [{row.shown}]")
         )
     with formatter.section("Settings, given as --set NAME=VALUE"):
-        # click reduces the width of descriptions by one indentation only. The sections below are
-        # inside another section, so reduce their width by a second indentation.
+        # The library click reduces the width of descriptions by one indentation only. The sections
+        # below are inside another section, so reduce their width by a second indentation.
         formatter.width -= formatter.indent_increment
         for group, lines in groups.items():
             with formatter.section(group):

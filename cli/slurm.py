@@ -421,8 +421,8 @@ def _bytes(memory: str | None) -> int | None:
     return int(number) << {"K": 10, "": 20, "M": 20, "G": 30, "T": 40}[unit]
 
 
-#: With one of these options, the jobs of an array may write to the same folder, because each job
-#: writes a different part of the result.
+#: With one of these options, all jobs of an array may write to one folder, because each job writes
+#: another part of the result.
 _SHARING = ("--shard", "--part", "--task")
 
 

@@ -170,7 +170,7 @@ def _train(
     request, n_chains = Request(corpus, choices, break_lock=break_lock), 0
     if parent[0] is not None:
         request = continuation_request(parent[0], request, only_new=parent[1], forget=parent[2])
-    elif not corpus:  # no corpus: resume a run, or all chains of a folder
+    elif not corpus:  # Without a corpus, resume a run, or all chains of a folder.
         request, n_chains = resume_request(choices, break_lock=break_lock)
     request.choices.check()
     if n_chains or (chains or 1) > 1:

@@ -6,8 +6,8 @@ import gc
 
 from pysgrld.errors import leave_at_once
 
-#: Number of new containers after which Python searches for garbage. With Python's default of 700,
-#: searches take 5 % of the time of ``sgmc report``, and find almost no garbage.
+#: Python searches for garbage after this number of new containers. With Python's default, 700,
+#: searches take 5 % of the time of ``sgmc report`` and find almost no garbage.
 _BETWEEN_SEARCHES = 100_000
 
 

@@ -84,7 +84,8 @@ def start_variance(topics: Floats, means: Floats) -> Doubles | None:
     pairs = itertools.combinations(values, 2)
     squares = [((first - second) ** 2).sum(axis=1) for first, second in pairs]
     probability = (np.take_along_axis(roots, top, axis=1) ** 2).sum(axis=1)
-    ordered = np.sort(squares, axis=0)  # np.median would import numpy.ma, which takes time
+    # Sort, because np.median would import numpy.ma, which takes time.
+    ordered = np.sort(squares, axis=0)
     median = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
     variance: Doubles = median / 2 / np.maximum(probability, _UNIT)
     return variance

@@ -393,7 +393,7 @@ class Ranks(Communicator):
         """Sum this rank's part of a vector of counts over all ranks, in place."""
         counts, places = np.diff(begins), begins[:-1]
         begin, end = begins[self.rank : self.rank + 2].tolist()
-        is_other = np.arange(self.size) != self.rank  # all ranks but this one
+        is_other = np.arange(self.size) != self.rank  # True for all ranks but this one.
         room = self._buffer("parts", (self.size - 1) * (end - begin), flat.reshape(-1, 1))
         parts = room.reshape(self.size - 1, end - begin)
         theirs = is_other * (end - begin)

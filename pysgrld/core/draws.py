@@ -22,8 +22,8 @@ from pysgrld.types import Array, Block, Floats, Int32s
 #: may have the additional array `WEIGHTS`.
 Draw = dict[str, Floats]
 
-#: Name of the array of weights that replace phi when the topics of tokens are sampled. A draw
-#: without this array uses phi.
+#: Name of the array of weights with which the topics of tokens are sampled. If a draw lacks this
+#: array, phi has the weights.
 WEIGHTS = "weights"
 
 

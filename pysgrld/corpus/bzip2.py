@@ -71,11 +71,13 @@ class ParallelBzip2(ExitStack):
         self._raw, self._step, self._most = raw, step, threads + 2
         self._pool = ThreadPoolExecutor(threads, "sgmc-bzip2")
         self.callback(self._pool.shutdown, cancel_futures=True)
-        self._read = begun  # number of bytes of the file read so far
-        self._window = b""  # bytes of the file that are in memory, up to the last byte read
-        self._marks: dict[int, int] = {}  # kind of each mark, by its position in bits
-        self._searched = 0  # number of bytes of the file searched so far
-        self._jobs: dict[int, Future[_Block]] = {}  # blocks being decompressed, by position in bits
+        self._read = begun  # Number of bytes of the file that were read so far.
+        # Bytes of the file that are in memory. They end with the last byte read.
+        self._window = b""
+        self._marks: dict[int, int] = {}  # Kind of each mark. The keys are positions in bits.
+        self._searched = 0  # Number of bytes of the file that were searched so far.
+        # Blocks that are being decompressed. The keys are positions in bits.
+        self._jobs: dict[int, Future[_Block]] = {}
         self._header = b""
 
     def raw(self, size: int) -> bytes:

@@ -72,7 +72,7 @@ def page(number: int) -> bytes:
 def _folded(character: str) -> str:
     """Return a case-folded character in normal form C, or a blank if no word can contain it."""
     if character.isalpha() and character.casefold() == character and not is_left_out(character):
-        return character  # most letters need no conversion
+        return character  # Most letters need no conversion.
     return "".join(c if c.isalnum() or is_mark(c) else " " for c in fold(character))
 
 

@@ -14,8 +14,8 @@ from pysgrld.types import Int64s
 #: Pattern of a word in UTF-8. Chinese and Japanese have no blanks between words, so each of their
 #: characters counts as a word.
 _WORD = re.compile(rb"[\xe3-\xe9][\x80-\xbf]{2}|[^\s\xe3-\xe9]+|[\xe3-\xe9]")
-#: Patterns of the preferred ends of a piece, best first: end of a paragraph, of a sentence, of a
-#: line.
+#: Patterns of the places at which a piece may end, best first: between paragraphs, between
+#: sentences, between lines.
 _ENDS = tuple(
     re.compile(end)
     for end in (rb"\n[ \t\r]*\n", rb"[.!?][\"')\]]*\s|\xe3\x80\x82|\xef\xbc[\x81\x9f]", rb"\n")
@@ -78,7 +78,7 @@ def chunked(texts: Texts, words: int) -> Chunked:
         None,
         None
         if fields is None
-        else fields.take(places),  # each piece has the fields of its document
+        else fields.take(places),  # Each piece has the fields of its document.
         None if texts.records is None else [texts.records[i] for i in places],
     )
     return Chunked(new, documents_of_pieces, np.where(np.repeat(lengths, lengths) > 1, number, 0))

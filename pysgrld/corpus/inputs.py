@@ -291,7 +291,7 @@ def texts_of_folder(folder: Path) -> Folder:
     files: list[Path] = []
     tables: list[Path] = []
     bare: list[Path] = []
-    # number of files that are neither documents nor tables, by suffix
+    # Count files that are neither documents nor tables, by suffix.
     suffixes: Counter[str] = Counter()
     hidden = ours = 0
     for parent, folders, names in os.walk(folder, onerror=refuse):

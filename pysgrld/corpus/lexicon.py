@@ -130,7 +130,7 @@ class Lexicon:
             block = Documents(
                 step.content.indptr, self._places[step.content.indices], step.content.counts
             )
-        else:  # without a vocabulary: words are named 1, 2, 3, ...
+        else:  # Without a vocabulary, words are named 1, 2, 3, ...
             numbers, inverse = np.unique(step.content.indices, return_inverse=True)
             indices = self.places([str(i + 1) for i in numbers.tolist()])[inverse]
             block = Documents(step.content.indptr, indices, step.content.counts)

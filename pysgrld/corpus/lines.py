@@ -132,7 +132,7 @@ class Lines(ExitStack):
 
     def digest(self) -> str:
         """Read the rest of the file; return the SHA-256 of the whole file as stored on disk."""
-        self.on_read = None  # bytes that are only hashed do not count as progress
+        self.on_read = None  # Bytes that are only hashed do not count as progress.
         while self._raw(STEP):
             pass
         return self._digest.hexdigest()
@@ -256,7 +256,7 @@ def _even(blocks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
                     rest = rest[STEP:]
         except DamagedStreamError:
             if rest:
-                yield rest  # bytes before the damage are valid
+                yield rest  # The bytes before the damage are valid.
             raise
     if rest:
         yield rest
@@ -416,7 +416,7 @@ def blocks(
 def _decompressed(raw: Callable[[int], bytes], threads: int) -> Iterator[bytes]:
     head = raw(STEP)
     while head and len(head) < _LONGEST_MAGIC and (chunk := raw(STEP)):
-        head += chunk  # one read of a pipe may return less than a magic number
+        head += chunk  # One read of a pipe may return less than a magic number.
     head = _after_skippable(head, raw)
     for magic, (kind, new) in _KINDS.items():
         if not head.startswith(magic):
@@ -495,7 +495,7 @@ def _member(
     ahead: ParallelBzip2 | None,
 ) -> Generator[bytes, None, bytes]:
     """Decompress a stream, by several threads if possible; return the bytes after the stream."""
-    n_sent = 0  # number of bytes that the threads have yielded so far
+    n_sent = 0  # Number of bytes that the threads have yielded so far.
     if ahead is not None:
         data, rest = yield from ahead.member(data)
         if rest is None:

@@ -45,7 +45,7 @@ _WWW = re.compile(rb"www\.")
 _AT = re.compile(rb"@(?:[\w\x80-\xff-]+((?:\.[\w\x80-\xff-]+)+)?)?")
 #: Bytes that may come before the at sign in an e-mail address, including bytes of UTF-8 letters.
 _LOCAL = frozenset((ascii_letters + digits + "_.+-").encode()) | {*range(128, 256)}
-#: Maximum number of bytes of the part of an e-mail address before the at sign (RFC 5321).
+#: Maximum number of bytes before the at sign in an e-mail address (RFC 5321).
 _MOST_LOCAL = 64
 _WORDS = frozenset(bytes([byte]) for byte in _LOCAL)
 #: For each kind of string that is removed from texts: its name in log messages, in the singular and
@@ -146,7 +146,7 @@ def _spans(text: bytes) -> list[tuple[int, int, str]]:
             last = links[place][1]
             place += 1
         if place < len(links) and links[place][0] <= at:
-            continue  # this at sign is part of a link
+            continue  # This at sign is part of a link.
         begin = at
         while begin > last and begin > at - _MOST_LOCAL and text[begin - 1] in _LOCAL:
             begin -= 1
@@ -167,7 +167,7 @@ def _spans(text: bytes) -> list[tuple[int, int, str]]:
 
 def _character(match: re.Match[bytes]) -> bytes:
     """Return the character for an HTML entity; an unknown entity or NUL stays an entity."""
-    from html import unescape  # imported only here, because it loads a large table
+    from html import unescape  # Import late, because the module loads a large table.
 
     entity = match[0].decode("ascii")
     character = unescape(entity)

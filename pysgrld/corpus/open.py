@@ -251,8 +251,8 @@ class CorpusBuilder:
         # Number of documents with each word, and number of occurrences of each word.
         self.known = np.zeros(0, np.int64), np.zeros(0, np.int64)
         self.words_noted = 0
-        self.sources: list[dict[str, Any]] = []  # records of the inputs that were read completely
-        self.base = 0  # number of documents in earlier inputs, including omitted documents
+        self.sources: list[dict[str, Any]] = []  # Records of the inputs that were read completely.
+        self.base = 0  # Number of documents in earlier inputs, with omitted documents.
         self.placed = True  # False if documents were omitted at unknown positions
         self.collector = DetailsCollector(
             work.folder / ABOUT,
@@ -267,7 +267,7 @@ class CorpusBuilder:
             self.metadata = Metadata(self.options.metadata, self.options, folder, self.log)
         if (record := work.record) is None:
             self.writer = work.writer("read")
-        else:  # an interrupted reading resumes
+        else:  # An interrupted reading resumes.
             self.done = record["done"][0], record["done"][1]
             self.sources = record["sources"]
             self.words_noted, self.base = record["words"], record["base"]

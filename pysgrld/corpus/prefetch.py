@@ -71,7 +71,7 @@ def run_ahead(
     try:
         check_room_for_thread()
         thread.start()
-    except RuntimeError:  # no thread can be started: compute items here
+    except RuntimeError:  # No thread can be started, so this thread computes the items.
         yield from items
         return
     try:

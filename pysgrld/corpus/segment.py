@@ -115,7 +115,7 @@ def _korean() -> Cut:
 
     def cut(text: str) -> Iterator[str]:
         for morpheme in kiwi.tokenize(text):
-            # tags of irregular verbs have a suffix
+            # Tags of irregular verbs have a suffix, which is removed.
             if morpheme.tag.partition("-")[0] in _KOREAN:
                 yield morpheme.lemma
 

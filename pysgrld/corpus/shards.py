@@ -133,7 +133,7 @@ def build_shard(
         temporary = folder / temporary_name("plan")
         with convert_write_errors(path):
             write_new(temporary, [text], "shards")
-            # another process may have written the plan in the meantime
+            # Another process may have written the plan by now.
             with contextlib.suppress(FileExistsError):
                 path.hardlink_to(temporary)
             temporary.unlink()

@@ -164,7 +164,7 @@ def recipe(options: CorpusOptions) -> dict[str, Any]:
     files = {name for name in named if name not in NAMED and name != "none"}
     files |= {name for name in (options.vocab, options.metadata) if name is not None}
     recorded = asdict(options)
-    if recorded["text_field"] == AUTO:  # older versions record "auto" in a corpus
+    if recorded["text_field"] == AUTO:  # Older versions record "auto" in a corpus.
         recorded["text_field"] = USUAL_TEXT_FIELD
     for name in ("numbers", "segment", "transpose"):
         if recorded[name] in (None, "none", "off"):
@@ -176,7 +176,7 @@ def recipe(options: CorpusOptions) -> dict[str, Any]:
     # `numbered` and `as_recorded` do not affect the corpus.
     for name in ("numbered", "as_recorded"):
         del recorded[name]
-    if phrases:  # an empty list is omitted, because older corpora lack the entry
+    if phrases:  # An empty list is omitted, because older corpora lack the entry.
         recorded["phrases"] = list(phrases)
     lists = {n: digest(Path(n)) if is_file(n) else None for n in sorted(files)}
     return {"options": recorded, "lists": lists}

@@ -312,7 +312,7 @@ class _Input:
         self.bad = BadDocuments(options.on_bad_document == "skip")
         self.label, self.absent, self.size, self.steps_given = path, 0, 0, 0
         self.name = self.input_name
-        self.folder: Path | None = None  # path of the input if it is a folder of texts
+        self.folder: Path | None = None  # Path of the input if it is a folder of texts.
         self.slack: slack.Export | None = None
         # `given` is the number of documents in yielded steps, `read` that of omitted documents.
         self.given = self.read = 0
@@ -356,7 +356,7 @@ class _Input:
             fields = texts.fields
             folder = Path(self.path)
             below = [Path(path).relative_to(folder).as_posix() for path in texts.labels]
-            name = self.input_name  # each file's name begins with the name of the input folder
+            name = self.input_name  # Each file's name begins with the name of the input folder.
             names = [f"{name}/{path}" for path in below]
             files = np.arange(number)
             # Files in different input folders may have equal names.

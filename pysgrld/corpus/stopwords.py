@@ -86,7 +86,7 @@ NAMED = ("english", *_CONTENT, *_ISO)
 #: Names of the lists by which the language of a text is detected.
 COMPARED = ("english", *_CONTENT)
 
-#: A text is in the language of a list only if at least this number of different words of the list
+#: A text is in a language only if at least this number of different stop words of the language
 #: occur in it. Any text has one or two of them by chance.
 FEWEST_WORDS = 4
 
@@ -184,7 +184,7 @@ def _scripts(words: Sequence[str], tokens: Int64s) -> Counter[str]:
     """Count the tokens in each script except Latin; the first letter of a token decides."""
     shares = Counter[str]()
     for word, count in zip(words, tokens.tolist(), strict=True):
-        if word > "\u0370":  # the first letter is not Latin
+        if word > "\u0370":  # The first letter is not Latin.
             shares[unicodedata.name(word[0], "").partition(" ")[0]] += count
     return shares
 

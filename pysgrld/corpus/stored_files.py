@@ -108,7 +108,7 @@ def fingerprint_of(digests: Sequence[str]) -> str:
     str
         SHA-256 of the digests, in hexadecimal.
     """
-    # surrogatepass: a forged digest may be any text, even with lone surrogates
+    # A forged digest may be any text, even with lone surrogates.
     return hashlib.sha256("".join(digests).encode(errors="surrogatepass")).hexdigest()
 
 
@@ -266,7 +266,7 @@ def store_files(
         for start in range(0, len(records), _TOGETHER)
     )
     path = corpus / INPUTS
-    path.unlink(missing_ok=True)  # a killed process may have left this file
+    path.unlink(missing_ok=True)  # A killed process may have left this file.
     written = write_new(path, lines, "store")
     return header, {**parts, INPUTS: {"sha256": written.sha256, "stamp": stamp_of(path.stat())}}
 

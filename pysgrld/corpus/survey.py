@@ -83,7 +83,7 @@ def survey(
         require_guesser(language(options.language))
     guesser, sketches = LanguageGuesser(words, frequencies, documents), Sketches()
     guesses: list[npt.NDArray[np.int32]] = []
-    beginnings: list[Int32s] = []  # first words of each document, by the document's number
+    beginnings: list[Int32s] = []  # First words of each document, by the document's number.
     first = seen = 0
     for block in blocks:
         sampled = np.arange(-first % step, len(block), step)

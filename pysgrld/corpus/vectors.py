@@ -342,9 +342,9 @@ def members(path: Path) -> dict[str, tuple[int, int]]:
             for info in zipfile.ZipFile(file).infolist():
                 if info.compress_type != zipfile.ZIP_STORED:
                     raise ValueError("a member is compressed")
-                # The data of a member come after its local header (30 bytes), its name and an extra
-                # field. The last four bytes of the header are the lengths of the name and of the
-                # extra field.
+                # A member begins with a local header of 30 bytes, its name and an extra field; then
+                # its data follow. The last four bytes of the header state the lengths of the name
+                # and of the extra field.
                 file.seek(info.header_offset + 26)
                 name, extra = struct.unpack("<HH", file.read(4))
                 start = info.header_offset + 30 + name + extra

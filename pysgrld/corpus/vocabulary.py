@@ -36,7 +36,7 @@ from pysgrld.types import Int64s
 _LONGEST = 2**20
 #: Maximum size in bytes of a file with a list of words.
 _LARGEST = 2**31
-#: Endings of the names of files with gene names, in the format of 10x Genomics.
+#: Endings of the names of files that list genes, in the format of 10x Genomics.
 _OF_GENES = ("features.tsv", "genes.tsv")
 
 
@@ -239,7 +239,7 @@ def _list_of(path: str, stamp: tuple[object, ...]) -> _WordList:
     words: dict[str, None] = {}
     for _, lines in _blocks_of(path, "a list of stop words", _LONGEST):
         text = fold("\n".join(lines))
-        for sign in ',;"':  # commas, semicolons and quotation marks may separate words in a line
+        for sign in ',;"':  # Commas, semicolons and quotation marks may separate words in a line.
             text = text.replace(sign, " ")
         words.update(dict.fromkeys(text.split()))
     if not words:

@@ -279,7 +279,7 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
                         work.record = noted["record"]
             keep = {MARKER, _NOTE, _WORDS, ABOUT, "read", "corpus"}
             if work.record is None and (identity is not None or not note.is_file()):
-                keep = {MARKER}  # without a progress record, the other files cannot be used
+                keep = {MARKER}  # Without a progress record, the other files cannot be used.
             for leftover in place.iterdir():  # Remove files of killed processes.
                 if leftover.name not in keep:
                     shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
@@ -363,7 +363,7 @@ def _hold(place: Path) -> int:
         try:
             handle = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except FileNotFoundError:
-            continue  # another process has just removed the folder
+            continue  # Another process has just removed the folder.
         except OSError as error:
             if error.errno in (errno.ENOTDIR, errno.ELOOP):
                 raise not_ours from None

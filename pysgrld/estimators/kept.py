@@ -152,9 +152,9 @@ class KeptModel(Framed):
     # Gibbs refinement that `fit` ran; `partial_fit` discards it.
     _stage: ExactStage | None = None
     _samples: Mapping[int, Sample]
-    _word_counts: WordTotals | None = None  # word counts of the documents of `fit`
-    _seen: int  # number of documents in all minibatches of `partial_fit`
-    _labels: Mapping[int, Label] = MappingProxyType({})  # names of the lowest layer's topics
+    _word_counts: WordTotals | None = None  # Word counts of the documents of `fit`.
+    _seen: int  # Number of documents in all minibatches of `partial_fit`.
+    _labels: Mapping[int, Label] = MappingProxyType({})  # Names of the lowest layer's topics.
     _draw: Draw
 
     @property

@@ -14,7 +14,8 @@ from pysgrld.core.arithmetic import log
 from pysgrld.corpus.minibatches import Source
 from pysgrld.types import Array, Doubles, Int64s
 
-#: Maximum number of cells of the table of words by documents that are in memory at a time.
+#: Maximum number of cells in memory of the table with a row for each word and a column for each
+#: document.
 CELLS = 1 << 24
 
 
@@ -103,7 +104,7 @@ def meetings(top: Int64s, source: Source, ids: Int64s) -> Int64s:
         holder = np.repeat(np.arange(len(documents)), np.diff(documents.indptr))
         held = np.zeros((len(words), len(documents)), np.float32)
         held[positions[is_watched], holder[is_watched]] = 1.0
-        # float32 is exact, because counts of documents are at most 8192 here.
+        # Counts of documents are at most 8192 here, so float32 is exact.
         for k, rows in enumerate(columns):
             held_columns = held[rows]
             total[k] += (held_columns @ held_columns.T).astype(np.int64)

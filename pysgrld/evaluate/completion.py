@@ -118,7 +118,8 @@ class Completion(Scorer):
         `words`.
         """
         self._add(key, parts, VisitPurpose.CONTINUE)
-        return self._perplexity(log(self._mean))  # no standard error, which would take time
+        # The standard error is omitted, because it takes time.
+        return self._perplexity(log(self._mean))
 
     def log_probability(self, key: Key, parts: Draw) -> float:
         """Return the mean log probability of a held-out token, given one draw of the topics.

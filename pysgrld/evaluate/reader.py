@@ -14,7 +14,7 @@ from pysgrld.core.draws import Draw
 from pysgrld.core.restore import restore_arrays
 from pysgrld.types import Array, Documents, Doubles, Floats, HeldOutCounts, Int32s, Int64s, Key
 
-#: Number of Gibbs sweeps of a new chain of a document; results are averaged over the second half.
+#: Number of Gibbs sweeps of a document's new chain. Results are averaged over the second half.
 FRESH_SWEEPS = 50
 #: Number of sweeps of a chain that continues from the previous posterior sample; results are
 #: averaged over the second half. Few sweeps are enough, because the topics have changed little. The
@@ -39,8 +39,8 @@ _FINE = 1 << 32
 #: Maximum, after this multiplication, of a parameter minus the minimum. Only a forged sample may
 #: exceed it.
 _MOST = 2.0**61
-#: A layer's number is shifted by this number of bits and added to a document's id, so that the
-#: random numbers of tokens differ from the random numbers of the document.
+#: The key of a token's random numbers is a document's id plus the layer's number, which is shifted
+#: by this number of bits. The tokens' random numbers thus differ from the document's.
 _LAYER = 44
 #: Maximum number of probabilities (tokens x topics) in a block of tokens.
 _CELLS = 1 << 22

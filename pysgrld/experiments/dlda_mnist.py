@@ -47,7 +47,7 @@ MAGIC = bytes((0, 0, 8, 3))
 QUICK_IMAGES = 400
 #: Minibatch size in a quick run.
 QUICK_MINIBATCH = 50
-#: Number of columns in the picture of a layer's topics, by the number of topics.
+#: A picture shows the topics of a layer in this number of columns. The keys are numbers of topics.
 ACROSS = {128: 8, 64: 8, 32: 4}
 
 

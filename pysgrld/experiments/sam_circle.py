@@ -143,8 +143,8 @@ def work(task: CircleTask, share: Callable[[float], None]) -> CircleOutcome:
         moved = FrictionChains(
             gradients, start, row.step_size, row.friction, task.seed, thermostat=True
         )
-        # The released code uses the dimension of the plane, 2, as the degrees of freedom, not that
-        # of the circle, 1.
+        # The degrees of freedom should be the dimension of the circle, 1, but the released code
+        # uses the dimension of the plane, 2.
         moved.degrees = 2
         draws = follow(moved, Schedule(row.step_size, 1.0, 0.0), n_draws, burn_in, THIN, share)
     else:

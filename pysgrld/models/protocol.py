@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 #: Type variable for a model's class of options, a subclass of `Resolved`.
 R = TypeVar("R", bound=Resolved)
 
-#: Published settings of a paper, by option name; they are used as defaults. The key "algos" has
-#: the settings of each of the paper's samplers, by the name of the sampler.
+#: Published settings of a paper, by option name, which are used as defaults. Under the key "algos",
+#: the paper's samplers have further settings, by the name of the sampler.
 Preset = Mapping[str, Any]
 
 

@@ -64,7 +64,8 @@ PHI = "phi"
 CELLS = "phi.cells"
 #: Name of the array that lists these topics, word by word.
 TOPICS = "phi.topics"
-#: Name of the array that lists the word's number of tokens in each of these topics.
+#: Name of the array that lists, for each word and topic, how many tokens of the word are in the
+#: topic.
 TOKENS = "phi.tokens"
 #: Name of the array with the step of the random key: its lower and its upper 32 bits, not packed.
 STEP = "phi.step"

@@ -134,7 +134,7 @@ class GibbsReader(Reader):
         2009, eq. 8). It is not random, and is nearer to the posterior expectation than a mean of
         fifty sweeps.
         """
-        del key, how, layer  # unused, because nothing is random and the model has only one layer
+        del key, how, layer  # The result is not random, and the model has only one layer.
         alpha = resolve_alpha(parts, self.alpha)
         counts = core.documents_expected(
             phi=sampling_weights(parts),

@@ -119,8 +119,8 @@ def spell_phrases(phrases: Sequence[str]) -> str:
     return f"{plural(len(phrases), 'phrase')} ({digest[:8]})"
 
 
-#: Seed word in the user's notation: a word (game), a prefix of words (game*), or, for a corpus of
-#: word counts, the number of a word's column.
+#: Seed word as the user writes it: a word (game), a prefix of words (game*), or a column number in
+#: a corpus of word counts.
 Pattern = str | int
 #: Pairs of a topic's name and its seed words, in the order of the topics.
 SeedWords = tuple[tuple[str, tuple[Pattern, ...]], ...]
@@ -128,8 +128,8 @@ SeedWords = tuple[tuple[str, tuple[Pattern, ...]], ...]
 #: the vocabulary.
 FoundSeeds = tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
 
-#: Default total weight of the seed words of a topic, as a fraction of the mean number of tokens of
-#: a topic.
+#: Default total weight of a topic's seed words, as a fraction of the mean number of tokens per
+#: topic.
 WEIGHT = 0.01
 #: Maximum size in bytes of a file of seed words.
 LARGEST_SEEDS = 16 << 20

@@ -37,8 +37,8 @@ from pysgrld.types import Documents, Doubles
 
 #: Maximum number of documents that are inferred at a time.
 DOCUMENTS = 4096
-#: Maximum number of bytes of the posterior samples of proportions in memory. If there are many
-#: topics and samples, fewer documents are inferred at a time.
+#: Maximum number of bytes in memory for posterior samples of proportions. With many topics and
+#: samples, fewer documents are inferred at a time.
 ROOM = 1 << 26
 #: Number of documents for which quantiles are computed at a time.
 _TOGETHER = 128

@@ -39,7 +39,7 @@ _ROUNDING = 1e-9
 _COMMON = 0.05
 #: Pattern of a word in a text.
 _WORD = re.compile(r"\w+")
-#: Pattern of the suffix, such as #2, in the id of one piece of a long text.
+#: A piece of a long text has an id with a suffix such as #2. This is the suffix's pattern.
 _PIECE = re.compile(r"#\d+$")
 #: A topic is listed for a word if the topic has at least this fraction of the word's occurrences.
 LEAST = 0.005

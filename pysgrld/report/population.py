@@ -110,8 +110,8 @@ class Sampled(NamedTuple):
                 mine**2 / self.freedom + other_variance**2 / other.freedom
             )
         has_freedom = (self.freedom > 0) & (other.freedom > 0)
-        # If both variances are 0, Welch's formula is undefined. Then use the smaller of the two
-        # numbers of degrees of freedom.
+        # If both variances are 0, Welch's formula is undefined. Then use the smaller number of
+        # degrees of freedom.
         least = np.minimum(self.freedom, other.freedom)
         return Sampled(
             self.drawn - other.drawn,

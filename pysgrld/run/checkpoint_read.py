@@ -349,7 +349,7 @@ def seal(content: dict[str, Any]) -> bytes:
     return jsonio.pretty({**content, "digest": digest})
 
 
-#: Pattern of the line of a manifest that contains the digest, and of the comma that may follow it.
+#: Pattern of the manifest's line with the digest, and of a comma after it.
 _DIGEST = re.compile(rb'\n  "digest": "([0-9a-f]{64})"(,?)')
 
 

@@ -472,8 +472,8 @@ def claim(
 #: A start is refused after this number of consecutive starts without progress.
 FRUITLESS = 2
 
-#: Number of bytes that are read from the end of the log to find the last starts of a run. A start
-#: that logs more than this number of bytes has made progress.
+#: The last starts of a run are found in this number of bytes at the end of the log. A start that
+#: logs more bytes has made progress.
 _LAST = 1 << 16
 
 #: Last log events of starts that were not killed. A start that ends with one of these events never

@@ -103,7 +103,7 @@ class RunDirectory:
         self.samples = Samples(path, self._writing)
         self.short_chains = StoredParts(path / SHORT_CHAINS, self._writing)
         self._lock: Lock | None = None
-        self._unlogged: list[dict[str, Any]] = []  # events that could not be logged yet
+        self._unlogged: list[dict[str, Any]] = []  # Events that could not be logged yet.
         self._doubtful = False  # True after a flush of the metrics to disk has failed
 
     @classmethod

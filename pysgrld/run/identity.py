@@ -102,7 +102,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
         shown = []
         for fields in (old, new):
             value = format_value(name, fields.get(name, "none"))
-            # The record of the lists of stop words is a list of dictionaries with these keys.
+            # A record of stop-word lists has a dictionary with these keys for each list.
             if isinstance(value, list) and all(
                 isinstance(part, dict) and all(isinstance(part.get(n), k) for n, k in kinds.items())
                 for part in value

@@ -60,7 +60,7 @@ class Samples:
         # Digests of files that this process has written or verified; these files never change.
         self._known: dict[str, Written] = {}
         self._listed: dict[str, Written] | None = None
-        self._checked: set[str] = set()  # names of the files whose values were all checked
+        self._checked: set[str] = set()  # Names of the files whose values were all checked.
 
     def path(self, step: int, *, top_words: bool = False) -> Path:
         """Return the path of an iteration's sample."""

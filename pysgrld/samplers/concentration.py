@@ -33,14 +33,14 @@ from pysgrld.types import Block, Doubles, Floats, Int32s, Key
 
 #: Upper bound of eta.
 MOST = 1e6
-#: Width of the first interval for log(eta) in slice sampling, and of each extension of this
-#: interval.
+#: Slice sampling begins with an interval of this width for log(eta). Each extension of the interval
+#: has the same width.
 _WIDTH = 0.1
 #: Maximum number of points tried in an update by slice sampling. It guarantees that the loop ends,
 #: and is never reached in practice.
 _TRIES = 200
-#: Number of rows of the topic matrix in one sum of logarithms. The number limits memory and fixes
-#: the order of summation.
+#: Logarithms are summed for this number of rows of the topic matrix at a time. The number limits
+#: memory and fixes the order of summation.
 _TOGETHER = 4096
 
 
@@ -129,8 +129,8 @@ class GivenCounts(Concentration):
         v, k = self.block.hyper
         cell_counts = np.rint(statistics.counts[:, : int(k)] * statistics.factor).astype(np.int64)
         totals = cell_counts.sum(axis=0).tolist()
-        # log Gamma(eta + n) - log Gamma(eta) is the sum over j < n of log(eta + j). beyond[j] is
-        # the number of counts n that are above j.
+        # log Gamma(eta + n) - log Gamma(eta) is the sum of log(eta + j) over all j < n. `beyond[j]`
+        # is the number of counts n that are above j.
         beyond = np.bincount(cell_counts.ravel())[::-1].cumsum()[::-1][1:].astype(np.float64)
         offsets = np.arange(len(beyond), dtype=np.float64)
 

@@ -80,7 +80,7 @@ def draw(conditional: TopicConditional, block: Block, threads: int) -> Floats:
 class Mean(Rows):
     """Topics of collapsed Gibbs sampling, stored as their expectation given all tokens' topics."""
 
-    _statistics: Counts | None = None  # token counts of the topics in the last step
+    _statistics: Counts | None = None  # Token counts of the topics in the last step.
 
     def topic_conditional(self, key: Key) -> TopicConditional | None:
         """Return the topics' conditional distribution, if known.

@@ -84,7 +84,7 @@ class LazyRows(Rows):
             self.now += h
             self.last[:] = self.now
             return
-        eta = float(np.float32(self.block.prior))  # rounded to single precision, as in the kernel
+        eta = float(np.float32(self.block.prior))  # The kernel, too, has eta in single precision.
         self.sums[:k] += (v * eta - self.sums[:k]) * -math.expm1(-h)
         update_on_all_processes(
             self.peers,

@@ -90,7 +90,7 @@ class Trajectories(Points):
         slope = statistics.evaluate(self.x)
         self.change_velocities(key, 0, slope.gradient, 0.5 * h)
         gained = start - slope.energy - 0.5 * self.kinetic()
-        if math.isnan(gained):  # the energy overflowed: reject the trajectory
+        if math.isnan(gained):  # The energy overflowed, so reject the trajectory.
             gained = -math.inf
         self.accepted[1] += 1.0
         if math.log(uniform(key)) <= gained:

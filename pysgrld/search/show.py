@@ -13,7 +13,7 @@ from pysgrld.search.outcome import SearchResult, SettingResult
 from pysgrld.search.plan import Contender, SearchPlan, is_search, read_plan
 from pysgrld.search.rounds import NEAR, Round, next_round, read_rounds
 
-#: Heads of the last columns of the table, to the right of the varied options and the score.
+#: Headings of the table's last columns, after the varied options and the score.
 HEADS = (
     "95 % interval",
     "above the best",
@@ -27,7 +27,7 @@ HEADS = (
 )
 #: Columns that a narrow table omits, in order of omission.
 SPARE = ("memory", "95 % interval", "steady", "time", "coherence", "gain", "found by all")
-#: Maximum number of characters of a complete list of numbers of topics. A longer list is replaced
+#: A list of numbers of topics may have at most this number of characters. A longer list is replaced
 #: by its range.
 _LISTED = 20
 

@@ -299,7 +299,7 @@ def write_column(
 
     def texts() -> Iterator[tuple[Int64s, bytes]]:
         for piece in column.pieces(rows()):
-            if source.kind == "string":  # ids, titles and texts are stored as written in the input
+            if source.kind == "string":  # Ids, titles and texts stay as they are.
                 yield piece.lengths, piece.data.tobytes()
                 continue
             values, numbers = trimmed(piece)

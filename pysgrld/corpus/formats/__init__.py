@@ -151,7 +151,7 @@ def _is_ldac(head: bytes, name: str) -> bool:
         return False
     lines = head.split(b"\n")
     if len(lines) > 1:
-        lines.pop()  # the last line may be cut off
+        lines.pop()  # The last line of `head` may be cut off.
     right = wrong = 0
     for line in lines:
         number, _, pairs = line.strip().partition(b" ")
@@ -424,7 +424,7 @@ def recognise(head: bytes, name: str) -> Format:
     """
     lower = name.lower()
     if lower.endswith(".xls") and heads.is_table(head, name):
-        return TABLE  # many programs give text tables the suffix .xls
+        return TABLE  # Many programs give text tables the suffix .xls.
     for format in FORMATS:
         if format.sure and format.matches(head, name):
             return format

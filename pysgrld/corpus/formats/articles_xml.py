@@ -94,7 +94,7 @@ def articles_in(source: Lines, context: Context, reader_of: ReaderOf) -> Iterato
     parser = new_parser()
     number, size, limit = 0, 0, context.options.max_line
     path: list[Element] = []
-    within = 0  # depth of the article that is being read, counted from 1 for the root
+    within = 0  # Depth of the article that is being read. The root has depth 1.
     try:
         for piece in _pieces(source):
             size += len(piece)

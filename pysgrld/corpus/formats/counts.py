@@ -31,7 +31,7 @@ REAL_DATA = (
     "; for real-valued data, divide the values by a unit such as 0.01, round them to whole "
     "numbers, and train with --link real"
 )
-#: Maximum number of entries of one document in memory before entries of the same word are merged.
+#: If a document has more entries in memory than this number, entries of the same word are merged.
 MANY = 2**24
 #: Number of entries that are sorted in memory at a time. They take 32 MiB.
 RUN = 2**21
@@ -260,8 +260,8 @@ def canonical(
         same = again & (words[1:] == words[:-1])
         if same.any() and not add_up:
             twice = np.flatnonzero(same) + 1
-            # lexsort is stable: of two entries with the same word, `twice` has the entry that is
-            # later in the file. The error reports this entry.
+            # lexsort is stable. If two entries have the same word, `twice` has the entry that is
+            # later in the file, and the error reports this entry.
             position = twice[np.argmin(order[twice])]
             message = f"word {words[position] + first} occurs twice in document {rows[position]}"
             raise wrong(

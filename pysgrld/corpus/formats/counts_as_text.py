@@ -281,7 +281,7 @@ def _entries(
         If a line is wrong, or the number of entries differs from the header.
     """
     line, seen, last = header.first, 0, int(ordered)
-    blank = 0  # line number of the first blank line after the entries, or 0
+    blank = 0  # Line number of the first blank line after the entries, or 0.
     for block in blocks:
         if blank:
             if block.strip():

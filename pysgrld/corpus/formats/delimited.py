@@ -188,7 +188,7 @@ class _RecordLines:
             block = next(self.blocks)
             if not block:
                 self.number += 1
-                raise BadDocument  # the line was too long, and `source` has skipped it
+                raise BadDocument  # The line was too long, so `source` has skipped it.
             begin = self.starts[0] if self.starts else self.at
             self.starts = [start - begin for start in self.starts]
             self.block, self.at = self.block[begin:] + block, self.at - begin

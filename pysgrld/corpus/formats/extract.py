@@ -210,7 +210,7 @@ class _Words:
     def __init__(self, text: str, signs: dict[str, str]) -> None:
         self._text, self._signs = text, signs
         self._parts: list[str] = []
-        self._hidden = 0  # number of open Fallback elements, which repeat text in another form
+        self._hidden = 0  # Number of open elements "Fallback", which repeat text in another form.
         self._is_text = False
 
     def start(self, tag: str, attributes: Any) -> None:

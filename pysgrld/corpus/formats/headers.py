@@ -62,7 +62,7 @@ def lines_above(head: bytes, separators: Sequence[str]) -> Above:
         except csv.Error:
             continue
         if len(ends) < SAMPLED and len(lines) == ends[-1] and len(rows) > 3:
-            rows.pop()  # the last row may be cut off
+            rows.pop()  # The last row may be cut off.
         place = header_row(rows)
         width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
         if width > 1 and (best is None or width > best[0]):

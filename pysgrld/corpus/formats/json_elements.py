@@ -18,8 +18,8 @@ from pysgrld.errors import CorpusError, Log
 #: Kinds of JSON files: an object in each line; an array; an object with a list of documents; an
 #: object that is one document.
 LINES, ARRAY, WITHIN, OBJECT = "lines", "array", "within", "object"
-#: A decoding error within this number of characters of the end of the data in memory may only mean
-#: that the last element is cut off. Then more data is read.
+#: A decoding error near the end of the data in memory may only mean that the last element is cut
+#: off. More data is read if the error is within this number of characters of the end.
 _CERTAIN = 32
 #: Maximum number of nested objects that may enclose a list of documents.
 _DEEPEST = 8
@@ -29,9 +29,9 @@ _DECODER = json.JSONDecoder()
 _LIST = re.compile(r"\[\s*[^\s]")
 #: Pattern of the assignment to a variable before the array, in a download from Twitter.
 _ASSIGNED = re.compile(r"\s*window\.[\w.]+ = ")
-#: Usual names of the list of people in an export of a chat.
+#: Usual names of the list that names the people in an exported chat.
 _PEOPLE = ("participants", "members", "users")
-#: Pattern of the start of a list whose name, such as "items", is usual for a list of documents. The
+#: Pattern of the start of a list with a name such as "items", which usually lists documents. The
 #: rest of the line may be missing.
 _LIST_IN_LINE = re.compile(
     rb'"(?:items|results?|docs|documents|data|messages|records|articles|papers|works|issues|posts|tweets'

@@ -168,7 +168,7 @@ class _Dump:
         self.keys = namespaces(self.named)
         self.clean = stripper(self.named).strip
         self.depth = 0
-        self.inside = ""  # name of the element that is being read, if its text is needed
+        self.inside = ""  # Name of the open element, if its text is needed.
         self.parts: list[bytes] = []
         self.length = 0
         self._new_page()

@@ -170,7 +170,7 @@ def _check_batches(messages: Iterable[Any], label: str) -> None:
         if message.type == "dictionary":
             batch = follow(field(batch, 1))
         if message.type not in ("dictionary", "record batch") or not field(batch, 3):
-            continue  # an uncompressed batch cannot be larger than the file
+            continue  # An uncompressed batch cannot be larger than the file.
         buffers = follow(field(batch, 2))
         size = 0
         for i in range(struct.unpack_from("<I", data, buffers)[0]):

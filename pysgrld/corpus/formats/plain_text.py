@@ -143,7 +143,7 @@ def read_folder(
         if not callable(how):
             continue
         if wrong is not None:
-            if documents:  # first yield the documents before the invalid one
+            if documents:  # First yield the documents before the invalid document.
                 yield texts()
                 size = 0
             context.bad(wrong.reason, str(wrong), str(path), None)

@@ -95,7 +95,7 @@ def sheet(source: Lines, context: Context) -> Iterator[Texts]:
                 break
     except CorpusError:
         raise
-    except Exception as error:  # calamine may raise any error for a damaged file
+    except Exception as error:  # The library calamine may raise any error for a damaged file.
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise CorpusError(
             f"this is not a spreadsheet, or it is damaged or has a password ({reason[:120]}); "
@@ -160,7 +160,7 @@ def _whole(source: Lines, limit: int) -> bytes:
     return b"".join(parts)
 
 
-#: Pattern of the tag of a cell or a row, with its position, in a sheet of Excel.
+#: Pattern of a tag of a cell or a row in an Excel sheet. The tag contains the position.
 _CELL = re.compile(rb"""<(?:\w+:)?(?:c|row)\b[^>]*?\br\s*=\s*["']([A-Za-z]{0,7})(\d{1,9})["']""")
 #: Pattern of the start tag of a table, row or cell in an OpenDocument spreadsheet.
 _OPEN_DOCUMENT = re.compile(
@@ -253,7 +253,7 @@ def _below_titles(
             f"{label}: skipped {plural(place, 'row')} above the header (choose another header row "
             "with --header-line N)"
         )
-    is_metadata = context.wanted.text is None  # in a metadata file, the first row is a header
+    is_metadata = context.wanted.text is None  # The first row of a metadata file is a header.
     if not is_metadata and is_row(texts[place], texts[place + 1 :]):
         context.log(
             f"{label}: the first row looks like data, so columns are called column1, column2, ... "
@@ -293,7 +293,7 @@ def _ris_records(library: Any, source: Lines, context: Context) -> Iterator[tupl
         begun = [line for line in chunk.text.splitlines() if line.startswith("TY  -")]
         try:
             works = library.loads(chunk.text)
-        except Exception as error:  # rispy may raise errors of many classes.
+        except Exception as error:  # The library rispy may raise errors of many classes.
             reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise CorpusError(
                 f"this list is not RIS ({reason[:120]}); export the list again", source.label
@@ -352,7 +352,8 @@ def _bibtex_records(
                         value = _value(field.value, strings)
                         field.value = _UNESCAPED.sub(r"\\\g<0>", value)
                     entries.append((number, entry, entry.key))
-                    entry.key = str(number)  # unique, because `Library` rejects repeated keys
+                    # The number replaces the key, because `Library` rejects repeated keys.
+                    entry.key = str(number)
                 elif getattr(block, "error", None) is not None:
                     number += 1
                     raise ValueError("this is not an entry of BibTeX")
@@ -513,7 +514,7 @@ def _texts(
             break
     works = (work for records in first for _, work in records if not isinstance(work, BadDocument))
     names = list(dict.fromkeys(chain.from_iterable(works)))
-    if not names:  # no valid record: report the error of each record
+    if not names:  # No record is valid, so report the error of each record.
         for number, bad in chain.from_iterable(first):
             if isinstance(bad, BadDocument):
                 context.bad(bad.reason, f"{noun} {number}: {bad}", source.label, None)

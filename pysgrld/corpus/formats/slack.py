@@ -25,7 +25,7 @@ _PEOPLE = "users.json"
 _CHANNELS = ("channels.json", "groups.json", "dms.json", "mpims.json")
 #: Maximum size in bytes of the list of people.
 _LARGEST = 1 << 26
-#: Pattern of the name of a file with the messages of one day.
+#: Files with names of this pattern have the messages of one day.
 _DAY = re.compile(r"\d{4}-\d\d-\d\d\.json")
 #: Pattern of the code in a message that stands for a link, a person, a channel or a group. The code
 #: may contain the text that Slack shows for it.

@@ -78,7 +78,7 @@ def delimiter_of(head: bytes) -> str | None:
         for delimiter in DELIMITERS:
             if delimiter in line and (_is_table(text, delimiter) or _is_quoted(text, delimiter)):
                 return delimiter
-        text = below  # the first line may be a title: try again without this line
+        text = below  # The first line may be a title, so try again without it.
     return None
 
 
@@ -107,7 +107,7 @@ def _is_table(text: str, delimiter: str) -> bool:
     except csv.Error:
         return False
     if len(records) > 2 and len(records) <= _RECORDS:
-        records.pop()  # the last record may be cut off
+        records.pop()  # The last record may be cut off.
     if len(records) < 2:
         return False
     names = [name.strip() for name in records[0]]

@@ -23,7 +23,7 @@ NAMES = (
     *(USUAL_TEXT_FIELD, "abstract", "abstractnote", "abstracttext", "paperabstract", "ab"),
     *("body", "bodytext", "content", "fulltext", "selftext", "textoriginal"),
     "abstractinvertedindex",  # in OpenAlex
-    "unigramcount",  # field of Constellate that contains words with their counts
+    "unigramcount",  # Files of Constellate have words with their counts in this field.
 )
 #: Names of fields that are chosen as the text field only if the file has no other text field.
 _LAST_NAMES = ("description", "summary")
@@ -95,7 +95,7 @@ def chosen(
         return context
     text, rows = wanted.text, list(islice(records, SAMPLED))
     if text and ",".join(text) in names:
-        text = (",".join(text),)  # the name of this single field contains commas
+        text = (",".join(text),)  # The name of a single field contains commas.
     if not text:
         words = [name for name in names if not _numbers(name, rows)]
         field = usual(words, NAMES) or _usual_within(words) or long_text(words, rows)
@@ -267,7 +267,7 @@ def long_text(names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str
     for name in dict.fromkeys(names):
         values = [v for row in rows if isinstance(v := row.get(name), str) and v.strip()]
         if all(len(v) < CHARACTERS and _CLOCK.search(v) for v in values):
-            continue  # the values are dates or times, not texts
+            continue  # The values are dates or times, not texts.
         if values and _mean([len(_WORD.findall(value)) for value in values]) >= WORDS:
             lengths[name] = _mean([*map(len, values)])
     longest = sorted(lengths, key=lambda name: lengths[name], reverse=True)
@@ -308,7 +308,7 @@ def of_json(head: bytes) -> tuple[list[str], list[dict[str, Any]]]:
         try:
             record = json.loads(line)
         except (ValueError, RecursionError):
-            continue  # the reader reports incomplete and invalid lines
+            continue  # The reader of the file reports incomplete and invalid lines.
         if isinstance(record, dict):
             records.append(record)
     return list(dict.fromkeys(name for record in records for name in record)), records
@@ -323,5 +323,5 @@ def of_delimited(head: bytes, delimiter: str, names: Sequence[str]) -> list[dict
             if len(record) == len(names) and [cell.strip() for cell in record] != list(names):
                 records.append(dict(zip(names, record, strict=True)))
     except csv.Error:
-        pass  # the reader of the file will report the error
+        pass  # The reader of the file will report the error.
     return records

@@ -87,7 +87,7 @@ def record_name(head: bytes) -> str | None:
         return "RDF"
     root = name_of(events[0][1]).lower() if events else ""
     if root == _USUAL[0] and not order[root]:
-        return root  # the root element is the only record
+        return root  # The root element is the only record.
     usual = next((name for name in _USUAL if order[name]), None)
     if usual is not None:
         return usual
@@ -133,7 +133,7 @@ def _fields(record: Element) -> dict[str, Any]:
     while walk:
         element = walk.pop()
         name = name_of(element)
-        if name == "datafield":  # a field of MARC has parts, which are named by letters
+        if name == "datafield":  # A field of MARC has parts, which are named by letters.
             for part in element:
                 name = f"{element.get('tag')}{part.get('code')}"
                 fields.setdefault(name, []).append(" ".join("".join(part.itertext()).split()))

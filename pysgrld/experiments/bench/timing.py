@@ -16,7 +16,7 @@ from pysgrld.core import core
 from pysgrld.errors import UsageError
 from pysgrld.run.machine import RELEASE, processor_name, threads
 
-#: Version of the layout of files of results. Files of other versions are not compared.
+#: Version of the layout of result files. Files of other versions are not compared.
 SCHEMA = 1
 
 

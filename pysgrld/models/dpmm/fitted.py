@@ -115,8 +115,8 @@ class MixtureFitted(Fitted):
         """
         # The arguments are unused, because nothing is random and the model has one layer.
         del ids, layer
-        # log 0 is minus infinity. If single precision underflows for a document, its probabilities
-        # are the weights of the components.
+        # The log of 0 is minus infinity. If all densities of a document are 0 in single precision,
+        # its probabilities are the weights of the components.
         log_phi, log_w = log(draw["phi"]), log(draw["w"][:-1].astype(np.float64))
         return responsibilities(documents, log_phi, log_w)
 
@@ -182,8 +182,8 @@ class MixtureFitted(Fitted):
         w = draw["w"][:-1].astype(np.float64)
         numbers = count_components(w * self.record.documents)
         measured = {name: float(number) for name, number in numbers.items()}
-        # The effective number of components is the exponential of the entropy of their weights. If
-        # all weights are equal, it is the number of components.
+        # The effective number of components is exp(entropy of their weights). If all weights are
+        # equal, it is the number of components.
         p = w[w > 0] / w.sum()
         measured["effective"] = math.exp(-dot(p, log(p)))
         largest = np.sort(np.append(w, np.zeros(3)))[::-1][:3]

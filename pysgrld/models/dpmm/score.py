@@ -67,8 +67,8 @@ class MixtureScorer(DensityScorer):
         """
         # `key` is unused, because the score is not random.
         del key
-        # log 0, due to underflow in single precision, is harmless, because the mixture includes the
-        # density of the prior.
+        # A probability in phi may be 0 in single precision. Its log is then minus infinity, which
+        # is harmless, because the mixture includes the density of the prior.
         log_phi, log_w = log(parts["phi"]), log(parts["w"].astype(np.float64))
         log_densities = log_mixture(self._documents, log_phi, log_w[:-1], log_w[-1] + self._prior)
         if not np.isfinite(log_densities).all():

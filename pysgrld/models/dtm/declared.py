@@ -36,7 +36,7 @@ SWEEPS = 10
 #: Minimum number of token updates in a minibatch (tokens times sweeps) for each element of the
 #: topic matrix. A step updates all elements, which takes time.
 VISITS_PER_CELL = 0.5
-#: Maximum number of rows of the topic matrix, which is the number of words times slices.
+#: Maximum number of rows of the topic matrix. It has a row for each word in each time slice.
 MOST_ROWS = 2**31 - 1
 
 _GROUP = "Time (--model dtm)"

@@ -64,7 +64,7 @@ class ExactLDA(ExactTokens, ReplicatedChain):
         results = CollapsedDocuments.visit_together(
             [chain._tokens for chain in chains],
             [chain.key for chain in chains],
-            # no values of topics, which are integrated out
+            # Topics have no values, because they are integrated out.
             [chain._upper_values() for chain in chains],
             self.batch,
             waiting,

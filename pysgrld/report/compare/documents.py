@@ -12,8 +12,7 @@ from pysgrld.models.fitted import evenly_spaced
 from pysgrld.reading.results import Results
 from pysgrld.types import Documents, Doubles
 
-#: Maximum number of documents, from each of two runs, in which the proportions of both runs' topics
-#: are compared.
+#: Proportions of two runs' topics are compared in at most this number of documents from each run.
 DOCUMENTS = 500
 
 

@@ -22,8 +22,8 @@ ABSENT = 0.3
 #: number.
 ADDS = 0.05
 
-#: Sort keys of the kinds of groups of matching topics. Kinds that are missing here have the key 0,
-#: so they come first.
+#: Sort keys of groups of matching topics, by kind of group. Kinds that are missing here have the
+#: key 0, so they come first.
 _LAST = {"partial": 1, "gone": 2, "new": 3}
 
 Kind = Literal["one to one", "split", "merged", "partial", "gone", "new"]

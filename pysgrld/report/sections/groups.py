@@ -21,8 +21,8 @@ from pysgrld.types import Floats, Int64s
 
 #: Maximum number of groups of a column with text values.
 LEVELS = 100
-#: Maximum number of groups for a column of dates or numbers. It is also the maximum number of
-#: groups of consecutive documents, if the order of the corpus is used instead of a column.
+#: Maximum number of groups for a column of dates or numbers. The same maximum applies to groups of
+#: consecutive documents, which need no column.
 MOST = 60
 #: Number of bins for a column of numbers; all bins have about the same number of documents.
 BINS = 10

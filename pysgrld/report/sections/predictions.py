@@ -42,8 +42,8 @@ class PredictionsByLength(Section):
             now, before = evaluation.average.among(members), evaluation.unigram.among(members)
             score = Estimate.perplexity(now, logs[members], tokens[members])
             usual = Estimate.perplexity(before, frequencies[members], tokens[members])
-            # Both perplexities are of the same documents, so the error of their quotient is
-            # computed like the error of a perplexity.
+            # The error of the quotient is computed like the error of a perplexity, because both
+            # perplexities are of the same documents.
             rest = Estimate.perplexity(now / before, (logs - frequencies)[members], tokens[members])
             values = [now, score.error, before, usual.error, rest, rest.error]
             if not np.isfinite(values).all():

@@ -64,7 +64,7 @@ class HowSure(Section):
             for line in self._metrics
             if isinstance(line.get("iteration"), int)
         ]
-        # Numbers of iterations, and seconds of training up to each of these iterations. Both lists
+        # Numbers of iterations, and for each number, the seconds of training until then. Both lists
         # start with 0.
         self._clock = [0, *(i for i, _ in known)], [0.0, *(s for _, s in known)]
         verdicts = [self._state(), *self._prediction(), *self._agreement(), *self._intervals()]
