@@ -18,7 +18,7 @@ from typing import NamedTuple
 from pysgrld.errors import UsageError
 
 #: By default, SLURM is asked to send its signal this number of seconds before the time limit. SLURM
-#: checks every 30 seconds and may send the signal 60 seconds early; a checkpoint takes time, too.
+#: checks every 30 seconds and may send the signal 60 seconds early. A checkpoint takes time, too.
 NOTICE = 180
 #: Maximum number of jobs in an array.
 MOST_JOBS = 100_000

@@ -15,9 +15,9 @@ from .options import Described, Value, flag
 from .terminal import echo, write
 from .values import of_option
 
-#: For each shell: the environment variable with the base folder, the default of the base folder (in
-#: the home folder), the path of the completion script in the base folder, and advice if the shell
-#: does not read the script.
+#: The values for each shell. First comes the environment variable with the base folder, and its
+#: default (a folder in the home folder). Then come the path of the completion script in the base
+#: folder, and advice if the shell does not read the script.
 _PLACES = {
     "bash": (
         *("XDG_DATA_HOME", ".local/share", "bash-completion/completions/sgmc"),

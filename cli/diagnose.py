@@ -340,7 +340,7 @@ def _show_quantities(d: Diagnosis, columns: int) -> None:
 
 def _show_topics(d: Diagnosis, columns: int) -> None:
     n, labels = d.chains, _labels(d)
-    # For each topic: the numbers of the matching topics in the other chains.
+    # Numbers of the matching topics in the other chains, by topic.
     rows = {t.id: " ".join(map(str, t.counterparts[1:])) for t in d.topics}
     width = max(len("others"), *map(len, rows.values()))
     has_rows = n > 1 and width <= WIDEST

@@ -35,7 +35,7 @@ _SHORTEST = 1
 _LONGEST = 24
 #: Number of documents that each job of an array reads.
 _OF_A_JOB = 1_000_000
-#: Memory that the scripts for building and merging a corpus request; their measured need is several
+#: Memory that the scripts for building and merging a corpus request. Their measured need is several
 #: times smaller.
 _BUILDING = "4G"
 #: Memory that the batch script requests in addition to the estimate, as a fraction of the estimate.

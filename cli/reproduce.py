@@ -18,7 +18,7 @@ from .terminal import echo
 if TYPE_CHECKING:
     from pysgrld.experiments.frame import Report
 
-#: Default folder for results; it gets a subfolder for each experiment.
+#: Default folder for results. It gets a subfolder for each experiment.
 OUT = "sgmc-reproduce"
 
 

@@ -66,7 +66,7 @@ def command(folder: str | None, all: bool, prune: bool, json: bool) -> None:
 
     rows: list[tuple[str, ...]] = [HEADS]
     problems = [run.problem for run in found if run.problem]
-    # List single runs if --all is given or if DIR is a search; otherwise list each search in one
+    # List single runs if --all is given or if DIR is a search. Otherwise list each search in one
     # line.
     searches = {run.path: None if all else find_search(run.path) for run in found}
     for search, together in groupby(found, lambda run: searches[run.path]):

@@ -175,7 +175,7 @@ class PositionsExcept:
         return iter(self[:].tolist())
 
 
-#: Type of ascending positions of documents in a corpus: an array, or a `PositionsExcept`.
+#: Ascending positions of documents in a corpus, as an array or a `PositionsExcept`.
 Positions = Int64s | PositionsExcept
 
 

@@ -72,7 +72,7 @@ class Chain(ABC):
         self.step_size_at = step_sizes(options.warm_up, options.step_size)
         self.step = 0
         self._batches = Ahead(stream, waiting)
-        # Minibatch of all documents, if every iteration uses all of them; otherwise None.
+        # Minibatch of all documents if every iteration uses all of them. Otherwise None.
         self._whole: Minibatch | None = None
 
     @property

@@ -230,8 +230,8 @@ def copy_parts(source: Path, folder: Path, *, link: bool = False) -> None:
     for name in (*arrays, "vocab.txt", "meta.json", *counted, *part_names):
         file = vocabulary_of(source) if name == "vocab.txt" else source / name
         if link:
-            # Hard links fail between two file systems, or if the file system has none; the file is
-            # then copied.
+            # A hard link fails between two file systems, and on a file system without hard links.
+            # The file is then copied.
             with contextlib.suppress(OSError):
                 (folder / name).hardlink_to(file)
                 continue

@@ -59,8 +59,8 @@ def page(number: int) -> bytes:
         if not unicodedata.is_normalized("NFC", character):
             order = _COMPOSES
         elif not 0xD800 <= code < 0xE000:
-            # Word characters are those that \w of `re` matches. The underscore is excluded here: it
-            # is ASCII, which cpp/text handles itself.
+            # Word characters are the characters that \w of `re` matches. The underscore is excluded
+            # here, because it is ASCII, which cpp/text handles itself.
             folded = _folded(character)
             if character in _composing():
                 order = _COMPOSES

@@ -77,7 +77,7 @@ class Lexicon:
         self.fixed = match if match is not None else self.chosen
         self.origin = "" if self.fixed is None else "run" if match is not None else options.vocab
         self.dictionary = Dictionary(self.fixed)
-        # For each word of the current input's vocabulary: the id in this lexicon. None without a
+        # Id in this lexicon of each word in the current input's vocabulary. None without a
         # vocabulary.
         self._places: Int32s | None = None
 
@@ -122,7 +122,7 @@ class Lexicon:
         if isinstance(step.content, Heading):
             self._begin(step.content, step.label)
             return None
-        # Positions of the documents that stay in the corpus; None if all documents stay.
+        # Positions of the documents that stay in the corpus. None if all documents stay.
         remaining: Int64s | None = None
         if isinstance(step.content, Texts):
             block, remaining = self._text(step.content, step)

@@ -101,8 +101,8 @@ class Lines(ExitStack):
                 self._blocks = _even(self._blocks)
             self.callback(self._blocks.close)
             # A read from a pipe returns only the bytes that are ready. So the head of a pipe is
-            # measured in lines, not bytes: its size does not depend on timing, and it is soon
-            # complete even if lines arrive slowly.
+            # measured in lines, not bytes. Its size then does not depend on timing, and the head is
+            # soon complete even if lines arrive slowly.
             begun = b""
             while len(begun) < HEAD and (regular or begun.count(b"\n") < HEAD_LINES):
                 if not (block := self._next()):

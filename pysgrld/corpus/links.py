@@ -48,8 +48,8 @@ _LOCAL = frozenset((ascii_letters + digits + "_.+-").encode()) | {*range(128, 25
 #: Maximum number of bytes before the at sign in an e-mail address (RFC 5321).
 _MOST_LOCAL = 64
 _WORDS = frozenset(bytes([byte]) for byte in _LOCAL)
-#: For each kind of string that is removed from texts: its name in log messages, in the singular and
-#: in the plural.
+#: Kinds of strings that are removed from texts, with their names in log messages, in the singular
+#: and in the plural.
 CALLED = {
     "link": ("link", "links"),
     "address": ("e-mail address", "e-mail addresses"),

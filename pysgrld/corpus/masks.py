@@ -25,8 +25,8 @@ _WORD = deferred(rb"\S+")
 #: Pattern of digits and slashes. Only words with one of these characters are searched for strings
 #: to remove.
 _SIGN = deferred(rb"[\d/\\]")
-#: For each kind of string that is removed from texts: its name in log messages, in the singular and
-#: in the plural.
+#: Kinds of strings that are removed from texts, with their names in log messages, in the singular
+#: and in the plural.
 CALLED = {
     "path": ("path", "paths"),
     "IP address": ("IP address", "IP addresses"),

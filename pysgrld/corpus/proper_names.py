@@ -23,10 +23,10 @@ LEAST_COUNT = 10
 #: A word is a name only if at least this fraction of its occurrences within sentences have a
 #: capital letter.
 LEAST_CAPITAL = 0.9
-#: If more than this fraction of all words within sentences have a capital letter, as in German,
-#: capital letters do not mark names, and the user is warned.
+#: Capital letters do not mark names if more than this fraction of the words within sentences have
+#: one, as in German. The user is then warned.
 _MOST_CAPITAL = 0.2
-#: Pattern of the characters between two words of a sentence; group 1 is the second word.
+#: Pattern of the characters between two words of a sentence. Group 1 is the second word.
 _WITHIN = re.compile(r"(?<=[^\W\d_])(?:[,;:]?[^\S\n]+|[,;:]?\n(?=[^\W\d_]))(?=([^\W\d_]{2,}))")
 
 

@@ -54,8 +54,8 @@ NAMED_WORDS = "named"
 NUMBERS = "numbers"
 #: Options that a corpus records because they determine how texts are divided into documents.
 OF_TEXT = ("document-is", "chunk", "encoding")
-#: Key under which a corpus records whether links count as words. Older corpora lack the key; in
-#: them, links count as words.
+#: Key under which a corpus records whether links count as words. In corpora without this key, which
+#: are older, links count as words.
 KEEP_LINKS = "keep-links"
 #: Options that a corpus records because they determine how tables are read.
 OF_TABLES = (

@@ -93,8 +93,8 @@ def _japanese() -> Cut:
     # Old versions of the library lack `tokenizer`.
     make = getattr(book, "tokenizer", None) or book.create
     tokenizer, mode = make(), sudachi.SplitMode.B
-    # Maximum number of characters that are segmented at a time; the library limits the bytes of a
-    # text.
+    # Maximum number of characters that are segmented at a time, because the library limits the
+    # bytes of a text.
     most = 10_000
 
     def cut(text: str) -> Iterator[str]:

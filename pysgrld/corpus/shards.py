@@ -111,7 +111,7 @@ def build_shard(
     check_shards(inputs, options, n_shards)
     refuse_full_folder(place, OTHER_FOLDER)
     folder = shards_of(place)
-    # The plan must be the same on all nodes; it records names, sizes and modification times of
+    # The plan must be the same on all nodes. It records names, sizes and modification times of
     # files.
     records = [
         {"name": record["name"], "files": [list(file) for file in _files(record)]}
@@ -356,7 +356,8 @@ def merge(place: Path, listener: Listener) -> Corpus:
             "the right vocabulary",
             folder,
         )
-    # Record of the merged corpus: the record of the first shard, with the inputs of all shards.
+    # The record of the merged corpus is the record of the first shard, with the inputs of all
+    # shards.
     whole = parts[0].provenance | {
         "options": plan["options"],
         "inputs": [record for part in parts for record in part.provenance["inputs"]],

@@ -14,8 +14,8 @@ from pysgrld.errors import CorpusError, UsageError, plural
 from pysgrld.options.time import MOST_SLICES
 from pysgrld.types import Documents, Doubles, Int32s, Slicing
 
-#: Numbers below this limit are years. Larger numbers may be dates: seconds since 1970, days written
-#: as 20010514, or serial numbers of Excel.
+#: Numbers below this limit are years. A larger number may be a date: seconds since 1970, a day
+#: written as 20010514, or a serial number of Excel.
 _YEARS_BELOW = 10_000
 
 

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 #: Probabilities of the quantiles of document lengths that `describe` reports.
 QUANTILES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
-#: Number of entries (pairs of a document and a word) that are processed at a time; they take about
+#: Number of entries (pairs of a document and a word) that are processed at a time. They take about
 #: ten megabytes.
 BLOCK = 2**20
 #: Maximum of a count in sums of squares. Larger counts are replaced by this maximum, so
@@ -269,7 +269,7 @@ class Corpus:
             if not whole and vector is not None and isinstance(stamp, list) and "sha256" in record:
                 recorded = (
                     2 if self._looked_through else 1
-                    # Compare size and modification time; in a very large corpus, compare the size
+                    # Compare sizes and modification times. In a very large corpus, compare sizes
                     # only.
                 )
                 if vector.stamp[:recorded] == stamp[:recorded]:

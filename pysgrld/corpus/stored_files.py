@@ -35,8 +35,8 @@ PARTS = (*(f"{name}.npy" for name in ARRAYS), "vocab.txt", "meta.json")
 #: Name of the archive that has all arrays of a small corpus, such as held-out documents, instead of
 #: a file for each array.
 PACKED = "counts.npz"
-#: Name of the file with two numbers for each word: its occurrences, and the sum of its squared
-#: counts in documents.
+#: Name of the file with two numbers for each word. They are the number of the word's occurrences,
+#: and the sum of its squared counts in documents.
 WORD_COUNTS = "word-counts.npy"
 #: Name of the archive of the documents' ids, titles and columns.
 DOCUMENTS = "documents.npz"

@@ -24,7 +24,7 @@ LIMIT = 10.0
 #: The time limit of a document is longer by this number of seconds for each megabyte.
 LIMIT_MEGABYTE = 5.0
 
-#: Program of the separate process: it reads a pattern and then texts, and writes the tokens of each
+#: Program of the separate process. It reads a pattern and then texts, and writes the tokens of each
 #: text.
 _PROGRAM = """
 import marshal, re, signal, sys

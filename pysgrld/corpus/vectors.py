@@ -342,7 +342,7 @@ def members(path: Path) -> dict[str, tuple[int, int]]:
             for info in zipfile.ZipFile(file).infolist():
                 if info.compress_type != zipfile.ZIP_STORED:
                     raise ValueError("a member is compressed")
-                # A member begins with a local header of 30 bytes, its name and an extra field; then
+                # A member begins with a local header of 30 bytes, its name and an extra field. Then
                 # its data follow. The last four bytes of the header state the lengths of the name
                 # and of the extra field.
                 file.seek(info.header_offset + 26)

@@ -63,7 +63,7 @@ def list_words(
     check_inputs(inputs)
     options = resolve_document_is(inputs, options)
     lexicon = Lexicon(options, None, False, log)
-    # Two arrays: number of documents with each word, and number of tokens of each word.
+    # The first array has the number of documents with each word, the second the number of tokens.
     counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
     with closing(numbered(inputs, options, lexicon, threads, notify)) as steps:
         for _, block in steps:

@@ -163,7 +163,7 @@ class Estimator(ABC):
 
     # ---- interface that scikit-learn's tools use
 
-    # Type checkers do not see this method; otherwise they would accept any attribute.
+    # Type checkers must not see this method, because they would then accept any attribute.
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:

@@ -29,8 +29,8 @@ WORDS_SHOWN = 10
 TOPICS_DRAWN = 12
 #: Types that `transform` can return: NumPy arrays ("default"), or DataFrames of a library.
 CONTAINERS = ("default", "pandas", "polars")
-#: Populations for which intervals hold: other texts like the documents of `fit` ("alike"), or only
-#: these documents ("these").
+#: Intervals hold for one of these populations. It has other texts like the documents of `fit`
+#: ("alike"), or only these documents ("these").
 POPULATIONS = ALIKE, THESE = "alike", "these"
 
 
@@ -422,7 +422,7 @@ class Framed(Estimator):
 class Transformer(Framed):
     """Base class of estimators that transform documents."""
 
-    # The name is scikit-learn's: its function `clone` copies this attribute.
+    # The attribute has this name because scikit-learn's function `clone` copies it.
     _sklearn_output_config: dict[str, str]
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:

@@ -20,7 +20,7 @@ from pysgrld.options.option import Facts, Resolved
 from pysgrld.run.machine import MOST, allowed_memory, threads
 from pysgrld.types import Documents
 
-#: Maximum number of seconds between two progress lines; the first lines follow at shorter
+#: Maximum number of seconds between two progress lines. The first lines follow at shorter
 #: intervals.
 SELDOM = 30.0
 #: Number of seconds after which a progress bar appears.

@@ -149,7 +149,7 @@ class KeptModel(Framed):
     _posterior: Posterior
     # State of a model that was loaded or unpickled.
     _kept: MatrixRecord
-    # Gibbs refinement that `fit` ran; `partial_fit` discards it.
+    # Gibbs refinement that `fit` ran. Calls of `partial_fit` discard it.
     _stage: ExactStage | None = None
     _samples: Mapping[int, Sample]
     _word_counts: WordTotals | None = None  # Word counts of the documents of `fit`.

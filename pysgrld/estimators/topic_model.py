@@ -44,7 +44,7 @@ from pysgrld.train.hold_out import watched_documents
 from pysgrld.train.short_chains import Stopped, clusters_of_topics
 from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key
 
-#: Fraction of a held-out document's tokens that the model observes; the others are scored.
+#: The model observes this fraction of a held-out document's tokens. The other tokens are scored.
 OBSERVED = 0.8
 
 
@@ -202,7 +202,7 @@ class TopicModel(TopicTables, Transformer):
             raise UsageError(
                 "X has no counts, because every document is empty; give other documents"
             )
-        # Hold documents out; if none are held out, watch some training documents. The score of
+        # Hold documents out. If no documents are held out, watch some training documents. The score of
         # these documents decides when training has converged.
         if self._no_score and (self.holdout or self.max_iter is None):
             raise UsageError(f"{self._no_score}; give max_iter, and leave out holdout")
@@ -344,7 +344,7 @@ class TopicModel(TopicTables, Transformer):
         # In partial_fit, the caller provides the minibatch, in which documents may be repeated.
         if batch is not None:
             self._word_counts = self._measures = self._score_error = None
-            if stage is not None:  # Discard the refinement's draws: topics now change.
+            if stage is not None:  # Discard the draws of the refinement, because topics now change.
                 self._samples = {}
         chain = posterior.chain
         chain.advance(batch)

@@ -58,7 +58,8 @@ class TopicTables(KeptModel):
 
     numbers = (*KeptModel.numbers, "measures", "score_error")
     _measures: Measures | list[list[float] | None] | None = None
-    # Standard error of the score of the documents that `fit` held out; None if unknown.
+    # Standard error of the score of the documents that `fit` held out. None if the error is
+    # unknown.
     _score_error: float | None = None
 
     def set_names(self, names: Mapping[int, str]) -> Self:

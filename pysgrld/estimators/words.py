@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: Maximum number of bytes of a text.
 LONGEST = 2**31 - 1
-#: Default name of a column without a name; `{}` is the number of the column, from 1.
+#: Default name of a column without a name. The number of the column, from 1, replaces `{}`.
 UNNAMED = "word{}"
 
 

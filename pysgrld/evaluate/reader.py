@@ -16,7 +16,7 @@ from pysgrld.types import Array, Documents, Doubles, Floats, HeldOutCounts, Int3
 
 #: Number of Gibbs sweeps of a document's new chain. Results are averaged over the second half.
 FRESH_SWEEPS = 50
-#: Number of sweeps of a chain that continues from the previous posterior sample; results are
+#: Number of sweeps of a chain that continues from the previous posterior sample. Results are
 #: averaged over the second half. Few sweeps are enough, because the topics have changed little. The
 #: sweeps take as long as the work before and after them.
 FURTHER_SWEEPS = 4
@@ -61,7 +61,7 @@ class VisitPurpose(Enum):
     DRAW = "draw"
     #: New chains start, and are discarded after the visit.
     AFRESH = "afresh"
-    #: Proportions of new documents are inferred; each document has its own random numbers.
+    #: Proportions of new documents are inferred. Each document has its own random numbers.
     NEW = "new"
 
 
@@ -352,7 +352,7 @@ def draw_token_topics(
         The layer of the topics, counted from 0.
     """
     z = np.empty(len(rows), np.int32)
-    # For each token: the index of the first token in the same document.
+    # Index of the first token in the document of each token.
     first = np.searchsorted(documents, documents)
     entity = ids[documents] + ((layer + 1) << _LAYER)
     place = np.arange(len(rows)) - first

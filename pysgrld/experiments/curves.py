@@ -332,7 +332,7 @@ def train_row(row: CurveTask, share: Callable[[float], None]) -> Curve:
                 points.append(score_state(posterior, seconds))
                 while next_look <= seconds:
                     next_look *= SPACING
-    # A run that diverges is a valid result; the other runs continue.
+    # If a run diverges, this is a valid result. The other runs continue.
     except NumericalError as error:
         fault = str(error)
     finally:

@@ -147,7 +147,7 @@ COLLECTED = 1500
 QUICK_BURN_IN = 20
 #: Number of samples in a quick run.
 QUICK_COLLECTED = 20
-#: Numbers of documents in a quick run: training documents, and scored documents.
+#: Number of training documents and number of scored documents in a quick run.
 QUICK_DOCUMENTS = (200, 50)
 #: Options that shorten iterations in a quick run.
 QUICK = {"minibatch": 50, "sweeps": 12, "kept-sweeps": 4}
@@ -442,8 +442,9 @@ def draw(path: Path, curves: list[Curve], column: PaperColumn, *, quick: bool) -
 RECORDED = 2000
 #: Number of minibatches with recorded step sizes in a quick run.
 QUICK_RECORDED = 30
-#: Columns of the table of step sizes. "layer-i": mean of the step sizes eps_t / M_k over the topics
-#: k of layer i. "average-topic-i": eps_t divided by the mean of M_k over these topics.
+#: Columns of the table of step sizes. The column "layer-i" has the mean of the step sizes eps_t /
+#: M_k over the topics k of layer i. The column "average-topic-i" has eps_t divided by the mean of
+#: M_k over these topics.
 RATES_HEAD = (
     "iteration",
     *(f"layer-{layer + 1}" for layer in range(len(LAYERS[-1]))),

@@ -152,7 +152,7 @@ _SGRLD = {"algo": "sgrld", "step-size": (0.01, 1000.0, 0.6), **_SHARED}
 _GIBBS = {"algo": "cgs", "topics": 100, "burn-in": 100, "sample-every": 5}
 _PRIOR = {"alpha": 0.01, "eta": (0.05,)}
 _PRIOR_OF_SCIR = {"alpha": 0.005, "eta": (1.0,)}
-#: Number of sweeps of collapsed Gibbs sampling; the chain is stationary after the first hundred.
+#: Number of sweeps of collapsed Gibbs sampling. The chain is stationary after the first hundred.
 SWEEPS = 300
 SCIR = (
     TrainingRow("scir-2018", _SCIR | _PRIOR_OF_SCIR, PUBLISHED),

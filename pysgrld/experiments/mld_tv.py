@@ -53,7 +53,8 @@ ITERATIONS, QUICK_ITERATIONS = 20_000, 100
 #: Step sizes h of each sampler. Mirrored Langevin is stable if h is below 4 / 10,021.
 STEPS = {"smld": (3e-4, 1e-4, 3e-5, 1e-5), "sgrld": (1e-6, 3e-7, 1e-7, 3e-8)}
 LABELS = {"smld": "MLD", "sgrld": "SGRLD"}
-#: Number of step sizes of each sampler in the picture; they have the smallest final distances.
+#: Number of step sizes of each sampler in the picture. These step sizes have the smallest final
+#: distances.
 SHOWN = 3
 #: The decay of a curve is measured after its total variation has fallen below this number.
 DECAY_FROM = 0.7

@@ -18,8 +18,8 @@ Result = TypeVar("Result")
 
 #: Seconds between two updates of the progress display.
 LOOK = 0.5
-#: Two objects that worker processes share with the parent process: the finished fraction of each
-#: task, and a request to stop.
+#: Worker processes share two objects with the parent process. They are the finished fraction of
+#: each task, and a request to stop.
 _shared: tuple[Any, Any] | None = None
 
 

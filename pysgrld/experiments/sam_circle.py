@@ -90,8 +90,8 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     with listener.counting("rows, in percent", 100) as tell:
         outcomes = map_in_processes(work, tasks, [1.0] * len(tasks), setting.threads, tell)
     by_row = dict(zip(ROWS, outcomes, strict=True))
-    # The second total variation in a row compares two exact distributions: the one at the sampler's
-    # temperature, and the one at temperature 1.
+    # The second total variation in a row compares the exact distribution at the sampler's
+    # temperature with the exact distribution at temperature 1.
     rows = [
         (
             name,

@@ -44,7 +44,7 @@ EXACT = ("gmc-apprmh", "gmc-bgibbs")
 #: Variational methods, in the paper's order, best first.
 FITTED = ("vi", "svi")
 _ALL = {"minibatch": 2**53}
-#: Options of runs with sgmc's settings in which each iteration uses the whole corpus; their burn-in
+#: Options of runs with sgmc's settings in which each iteration uses the whole corpus. Their burn-in
 #: is shorter than by default.
 _SHORT = {"burn-in": 20, "sample-every": 1}
 #: Options of further runs of geodesic Monte Carlo, whose step size is adapted in the burn-in.

@@ -121,8 +121,8 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     with listener.counting("rows, in percent", 100) as tell:
         results = map_in_processes(work, tasks, costs, setting.threads, tell)
     scored = dict(zip(tasks, results, strict=True))
-    # For each target, method and minibatch size: the setting with the best step size, which has the
-    # smallest mean distance.
+    # Find the best step size for each target, method and minibatch size. It has the smallest mean
+    # distance.
     best: dict[tuple[str, str, int], DirichletTask] = {}
     for task, scores in scored.items():
         key = task.target, task.method, task.minibatch

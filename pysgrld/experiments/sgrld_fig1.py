@@ -33,7 +33,7 @@ from pysgrld.types import Doubles
 
 COUNTS = (90, 5, 5, 0, 0, 0, 0, 0, 0, 0)
 ALPHA = 0.1
-#: Step sizes in the paper's notation: epsilon is twice the diffusion time h.
+#: Step sizes epsilon in the paper's notation. They are twice the diffusion time h.
 STEPS = tuple(10.0 ** (power / 2) for power in range(-10, 1))
 #: Number of burn-in iterations, and number of iterations between two samples.
 FULL = (10_000, 100)
@@ -42,7 +42,7 @@ QUICK = (100, 1)
 KEPT = 1000
 #: Number of chains of each sampler with each step size.
 CHAINS = 10
-#: Categories with a trace in the figure; their counts are 90, 5, and 0.
+#: Categories with a trace in the figure. Their counts are 90, 5, and 0.
 SHOWN = (0, 1, 3)
 RARE = 1e-6
 
@@ -231,7 +231,7 @@ def exact() -> Outcome:
     total = sum(COUNTS) + ALPHA * len(COUNTS)
     zeros = ALPHA * COUNTS.count(0) / total
     log_beta = math.lgamma(ALPHA) + math.lgamma(total - ALPHA) - math.lgamma(total)
-    # The probability below x is x^a / (a B(a, b)) (1 - (b - 1) a x / (a + 1)); the next term is
+    # The probability below x is x^a / (a B(a, b)) (1 - (b - 1) a x / (a + 1)). The next term is
     # smaller by the factor 1e-9.
     rest = 1 - (total - ALPHA - 1) * ALPHA / (ALPHA + 1) * RARE
     rare = math.exp(ALPHA * math.log(RARE) - log_beta) / ALPHA * rest

@@ -30,8 +30,8 @@ WORDS = 10
 DOCUMENTS = 100
 #: Maximum number of values in the topic rows that are read together.
 _CELLS = 2**22
-#: The iteration number in a random key of the refinement combines two numbers: the bits below this
-#: position are the number of the sweep, and the other bits are the number of the chain.
+#: The iteration number in a random key of the refinement combines two numbers. The bits below this
+#: position have the number of the sweep, and the other bits have the number of the chain.
 _NUMBER = 56
 
 

@@ -492,8 +492,8 @@ class Fitted(ABC):
         record = self.record
         whole = self.sampler.whole_corpus or self.exact is not None
         if whole or record.options.keep_documents is not None:
-            # There is no noise of minibatches: an iteration uses all documents, and documents keep
-            # their topics from one iteration to the next.
+            # Minibatches cause no noise here, because an iteration uses all documents, and
+            # documents keep their topics from one iteration to the next.
             return 1.0
         h = self.step_size(step) * self.rate
         return noise_inflation(h, record.documents, record.options.minibatch)

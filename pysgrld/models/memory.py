@@ -33,8 +33,8 @@ def topics_memory(
     if waits:
         state += 8 * facts.words
         batch += 12 * cells
-    # Bytes of the word ids and counts in two minibatches: the current one and the next one. If a
-    # minibatch is the whole corpus, these bytes are counted elsewhere.
+    # Bytes of the word ids and counts in the current and the next minibatch. If a minibatch is the
+    # whole corpus, these bytes are counted elsewhere.
     is_part = options.minibatch < facts.documents
     distinct = min(facts.length, extent.distinct)
     documents = int(2 * (4 + 4) * options.minibatch * distinct) if is_part else 0

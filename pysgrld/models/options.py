@@ -89,8 +89,8 @@ def _ordered_options() -> dict[str, Option]:
 #: All options, by the name that the user types.
 OPTIONS: dict[str, Option] = _ordered_options()
 
-#: Names of options that may change from one start to the next: budget, resources, progress
-#: intervals, and location.
+#: Names of options that may change from one start to the next. They are for budget, resources,
+#: progress intervals and location.
 FREE = frozenset(name for name, option in OPTIONS.items() if option.free)
 
 

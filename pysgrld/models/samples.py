@@ -29,8 +29,8 @@ _NOT_NEGATIVE, _COUNT = Invariant(Condition.NOT_NEGATIVE), Invariant(Condition.C
 _SHARE, _INDEX = Invariant(Condition.SHARE), Invariant(Condition.INDEX)
 _FINITE, _PRIOR = Invariant(Condition.FINITE), Invariant(Condition.PRIOR)
 _PRIORS = ("r", ALPHA_BLOCK, ETA_BLOCK)
-#: Rules that the arrays of a stored sample satisfy: rows of ``phi``, ``phi2``, ... are
-#: distributions, and ``phi`` is required. ``w`` has a mixture's component weights.
+#: Rules for the arrays of a stored sample. Rows of ``phi``, ``phi2``, ... are distributions, and
+#: ``phi`` is required. ``w`` has a mixture's component weights.
 SAMPLE = {"phi": _TOPICS, "phi?*": _TOPICS, "[w]": _SHARE} | {f"{n}*": _PRIOR for n in _PRIORS}
 #: Rules for arrays that the checkpoint of any model may have. Every array of a checkpoint has a
 #: rule.
@@ -67,7 +67,8 @@ TOPICS = "phi.topics"
 #: Name of the array that lists, for each word and topic, how many tokens of the word are in the
 #: topic.
 TOKENS = "phi.tokens"
-#: Name of the array with the step of the random key: its lower and its upper 32 bits, not packed.
+#: Name of the array with the step of the random key. It has the lower and the upper 32 bits, and is
+#: not packed.
 STEP = "phi.step"
 #: Rules for the arrays of a sample that is stored as counts.
 COUNTED = dict.fromkeys((CELLS, TOPICS, TOKENS, STEP), _COUNT) | {

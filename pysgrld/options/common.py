@@ -32,10 +32,11 @@ from pysgrld.options.priors import LEARN
 from pysgrld.options.time import TIME
 from pysgrld.options.word_files import SEEDS, read_phrases, spell_phrases
 
-#: Values of the setting ``stop-signal``: a signal that stops training, in addition to TERM and INT.
+#: Values of the setting ``stop-signal``. The value names a signal that stops training, in addition
+#: to TERM and INT.
 STOP_SIGNALS = ("USR1", "USR2", "HUP", "QUIT", "ALRM", "CONT")
 
-#: Values of ``--segment``: languages in which a library can split texts into words.
+#: Values of ``--segment``. A library can split texts in these languages into words.
 SEGMENTED = (
     *("chinese", "chinese-simplified", "japanese", "korean", "thai", "danish", "dutch", "english"),
     *("finnish", "french", "german", "indonesian", "italian", "norwegian", "portuguese", "russian"),

@@ -308,7 +308,7 @@ def schedule(value: str) -> tuple[float, float, float]:
     return a, b, c
 
 
-#: Names of languages by code; languages with a stop-word list come first.
+#: Names of languages by code. Languages with a stop-word list come first.
 LANGUAGES = {
     **{"da": "danish", "nl": "dutch", "en": "english", "fi": "finnish", "fr": "french"},
     **{"de": "german", "id": "indonesian", "it": "italian", "no": "norwegian", "pt": "portuguese"},

@@ -318,8 +318,8 @@ def open_input(path: str | Path) -> io.RawIOBase:
     """
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     try:
-        # `sys.stdin` is not used: a thread that waits for input would hold the lock of `sys.stdin`
-        # when Python exits.
+        # `sys.stdin` is not used, because a thread that waits for input would hold the lock of
+        # `sys.stdin` when Python exits.
         descriptor = 0 if str(path) == "-" else os.open(path, flags)
         mode = os.fstat(descriptor).st_mode
     except (OSError, ValueError) as error:

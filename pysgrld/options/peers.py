@@ -294,8 +294,8 @@ MODELS_OF_PEERS = {
 #: Attributes of the Python estimators that only instances have, not the classes.
 ATTRIBUTES = ("components_", "feature_names_in_", "n_components")
 
-#: Methods of other tools' models. Values are pairs: the name of sgmc's method, or "" if sgmc has
-#: none, and a remark to the user.
+#: Methods of other tools' models. Each has the name of sgmc's method ("" if sgmc has none), and a
+#: remark to the user.
 METHODS_OF_PEERS = {
     **dict.fromkeys(("get_topic_info", "top_topics", "summary"), ("summary_frame", "")),
     **dict.fromkeys(("show_topics", "get_topic_terms"), ("topics_frame", "")),

@@ -11,13 +11,13 @@ import re
 import unicodedata
 from functools import cache
 
-#: A run records how its texts were split into words. This is the start of the record for the
-#: built-in rule; the rest of the record may differ between versions of sgmc.
+#: A run records how its texts were split into words. With the built-in rule, the record starts with
+#: this text. The rest of the record may differ between versions of sgmc.
 BUILT_IN = "built in: "
 
-#: Ranges (first, last) of the characters that are invisible by default in Unicode: soft hyphen,
-#: joiners, direction marks, variation selectors, fillers. The zero-width space is not included,
-#: because it separates words.
+#: Ranges (first, last) of the characters that are invisible by default in Unicode. They are the
+#: soft hyphen, joiners, direction marks, variation selectors and fillers. The zero-width space is
+#: not included, because it separates words.
 _IGNORABLE = (
     *((0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5)),
     *((0x180B, 0x180F), (0x200C, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164)),

@@ -19,7 +19,7 @@ from pysgrld.types import Doubles
 
 #: Chains are regarded as mixed if split R-hat is below this value. Strict standards require 1.01.
 MIXED = 1.1
-#: Name of the log score, by the unit that the model predicts: token or document.
+#: Name of the log score, by the unit (token or document) that the model predicts.
 LOG_OF = {"token": "log probability of a token", "document": "log density of a document"}
 #: The repr of a `Diagnosis` shows at most this number of topics, of words and of chains.
 SHOWN = 10
@@ -292,8 +292,8 @@ def is_mixed(quantity: MatchedTopic | Measure) -> bool:
 #: also applies to more chains. A topic with this overlap is found by 9 of 10 further chains
 #: (docs/internals/report.md).
 FIRM = {2: 0.9, 3: 0.85, 4: 0.75}
-#: If only two chains are compared, a further chain is expected to have a topic only if the topic's
-#: share is at least this multiple of the average topic's share.
+#: With only two chains, a further chain is expected to have a topic only if the topic's share is at
+#: least this multiple of the average share.
 LARGE = 1.25
 
 

@@ -16,7 +16,7 @@ from pysgrld.reading.plotting import COLOURS, new_figure, require_matplotlib, wr
 GOOD = COLOURS[2]
 #: Colour of bad values.
 BAD = COLOURS[0]
-#: Maximum R-hat in the picture; greater values are drawn at this value.
+#: Maximum R-hat in the picture. Greater values are drawn at this value.
 GREATEST = 4.0
 
 

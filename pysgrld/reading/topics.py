@@ -9,7 +9,7 @@ import numpy as np
 from pysgrld.models.word_order import PROBABLE, distinctiveness, top_words
 from pysgrld.reading.results import Results
 
-#: Minimum effective sample size of a word's probability; if it is smaller, the bounds of the
+#: Minimum effective sample size of a word's probability. If it is smaller, the bounds of the
 #: interval are called rough.
 _ENOUGH = 100.0
 #: Number of a topic's first words from which its coherence and its distinctiveness are computed.
@@ -136,8 +136,8 @@ def topics_of(
             )
             for i, w in enumerate(top[k].tolist())
         )
-        # For unit vectors, the words with the lowest entries are shown, too: the topic points away
-        # from them.
+        # If topics are unit vectors, also show the words with the lowest entries. The topic points
+        # away from these words.
         least = words[-1].probability
         lowest = top_words(-entries[:, None], n)[0].tolist() if results.fitted.signed else []
         against = tuple(

@@ -25,8 +25,8 @@ _STEPS = 240
 _EARLY = 70
 #: Factor by which attraction is exaggerated.
 _EXAGGERATION = 12.0
-#: Number of landmarks: the documents that are laid out first. Every other document starts between
-#: its nearest landmarks.
+#: Number of documents that are laid out first, which are called landmarks. Every other document
+#: starts between its nearest landmarks.
 LANDMARKS = 3_000
 #: Number of neighbours that attract each document in the layout of all documents.
 _ATTRACTING_ALL = 10
@@ -42,7 +42,8 @@ _BETWEEN = 3
 _CELLS_BETWEEN = 2
 #: Documents that would have the same position are moved apart by a shift of this width.
 _SHIFT = 0.004
-#: Maximum number of documents used to measure the quality of a map; they are evenly spaced.
+#: Maximum number of documents used to measure the quality of a map. The documents are evenly
+#: spaced.
 _JUDGED = 1_000
 #: Up to this number of documents, repulsion is computed exactly. For more documents, repulsion is
 #: computed on a grid, which is faster.
@@ -414,7 +415,7 @@ class _Repulsion:
         place = ((y - low) / spacing).T
         node = place.astype(np.int64)
         part = place - node
-        # For each point: the four grid nodes around it, and the fraction of the point's charge that
+        # Find the four grid nodes around each point, and the fraction of the point's charge that
         # each of these nodes gets.
         corners = [(a, b) for a in (0, 1) for b in (0, 1)]
         first = node[0] * side + node[1]

@@ -21,7 +21,8 @@ from pysgrld.run.machine import RELEASE
 
 __all__ = ["STEPS", "Page", "page_of", "report"]
 
-#: Number of steps of making a page: the steps of reading the run, and one step per section.
+#: Number of steps of making a page. Each section is one step, and reading the run has further
+#: steps.
 STEPS = READ_STEPS + len(SECTIONS)
 
 

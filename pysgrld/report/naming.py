@@ -187,8 +187,8 @@ def _converse(
             event = selectors.EVENT_WRITE if pipe is process.stdin else selectors.EVENT_READ
             waiting.register(pipe, event)
         while True:
-            # This check precedes the reading of the pipes: if the process has ended, its output is
-            # complete.
+            # First check whether the process has ended, then read the pipes. If it has ended, its
+            # output is then complete.
             ended = _has_ended(process)
             for key, _ in waiting.select(0 if ended else _BEAT):
                 with contextlib.suppress(BlockingIOError):

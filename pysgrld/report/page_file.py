@@ -37,8 +37,8 @@ _AIR = re.compile("(?<=[;:,{]) |(?<=[;{}])\n| (?=[{}])")
 #: Pattern of line ends that do not end a statement in a script. Pages omit these line ends, which
 #: is safe because no string in sgmc's scripts spans lines.
 _JOINT = re.compile(r"(?<=[;,{(\[])\n")
-#: Pattern of characters that are escaped in JSON. Some could end a script element or a line of a
-#: script; the others are surrogates, which UTF-8 excludes.
+#: Pattern of characters that are escaped in JSON. Some of them could end a script element or a line
+#: of a script. The others are surrogates, which UTF-8 excludes.
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 #: Pattern of characters that are removed from titles: control characters and surrogates.
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -48,9 +48,10 @@ FORMAT, VERSION = "sgmc-report", 1
 #: Range of natural logarithms that are encoded in 65,535 steps, for probabilities down to 1e-9.
 SPAN = 20.8
 LEAST = 1e-9
-#: Code of a missing value: the id of a topic that is not listed, or a probability below `LEAST`.
+#: Code of a missing value. The value is the id of a topic that is not listed, or a probability
+#: below `LEAST`.
 NONE = 65_535
-#: Compression level of zlib for a block; level 9 takes twice as long for 1 % fewer bytes.
+#: Compression level of zlib for a block. Level 9 takes twice as long for 1 % fewer bytes.
 LEVEL = 6
 _TYPES = {"u8": "<u1", "i8": "<i1", "u16": "<u2", "u32": "<u4"}
 
@@ -92,8 +93,8 @@ def page(
     style, script = _AIR.sub("", style), _JOINT.sub("", script)
     digests = (hashlib.sha256(text.encode()).digest() for text in (script, style))
     of_script, of_style = (base64.b64encode(digest).decode("ascii") for digest in digests)
-    # Content security policy: browsers may use this style sheet and this script, and load nothing
-    # from other servers.
+    # With this content security policy, browsers may use this style sheet and this script, and load
+    # nothing from other servers.
     policy = (
         "default-src 'none'",
         *(("connect-src 'self'",) if loads else ()),

@@ -21,7 +21,7 @@ from pysgrld.run.ownership import LIST, FileList, is_marked
 #: File name of the page.
 INDEX = "index.html"
 
-#: Pattern of the names of folders with a page's files; these names contain a digest of the
+#: Pattern of the names of folders with a page's files. These names contain a digest of the
 #: contents.
 FILES = re.compile(r"files-[0-9a-f]{16}(?:-[0-9]+)?")
 

@@ -20,7 +20,7 @@ from pysgrld.errors import Log, OutputError
 from pysgrld.report.page_file import policy_of
 from pysgrld.report.page_folder import FILES, INDEX
 
-#: Default port of the server; if it is taken, any free port is used.
+#: Default port of the server. If it is taken, any free port is used.
 PORT = 8000
 #: Maximum number of seconds within which a browser must send its request.
 PATIENCE = 10.0
@@ -29,8 +29,8 @@ PATIENCE_OF_ANSWERS = 30.0
 #: Maximum number of requests that are answered at the same time. A browser sends six at a time.
 REQUESTS = 64
 _HOST = "127.0.0.1"
-#: Pattern of the paths that are served: the page (its name or an empty path), and the files that
-#: the page loads.
+#: Pattern of the paths that are served. They are the page (its name or an empty path), and the
+#: files that the page loads.
 _NAME = re.compile(rf"|{re.escape(INDEX)}|{FILES.pattern}/[a-z]+/[0-9]{{6,18}}\.bin")
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",

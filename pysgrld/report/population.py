@@ -18,7 +18,7 @@ WEIGHTINGS = 400
 _CELLS = 1_000_000
 #: False discovery rate for the signs "surely more" and "surely less".
 FALSE = 0.05
-#: Seed of the random weights of documents; it is fixed, so that the same run always gives the same
+#: Seed of the random weights of documents. It is fixed, so that the same run always gives the same
 #: page.
 _SEED = 1981
 

@@ -88,8 +88,8 @@ class KeptSample:
         return values, np.zeros(words.shape, bool), among
 
 
-#: Function that is called with each stored sample, in order: first the samples of the first chain,
-#: then the samples of the next chain.
+#: Function that is called with each stored sample. The samples of the first chain come first, then
+#: the samples of the next chain.
 SampleVisitor = Callable[[KeptSample], None]
 
 

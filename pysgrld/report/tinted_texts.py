@@ -28,7 +28,7 @@ _GAP = re.compile(r"\s+")
 #: Maximum number of characters by which the end of a shortened text is moved to avoid a cut in a
 #: word.
 _NEAR = 40
-#: Maximum number of sequences of letters in the cache; if there are more, the cache is emptied.
+#: Maximum number of sequences of letters in the cache. If there are more, the cache is emptied.
 _CACHED = 1 << 17
 #: First character in the order of Unicode that may be an ideograph.
 _FIRST_IDEOGRAPH = "\u2e80"
@@ -296,7 +296,8 @@ def _tinted_together(
             yield _shown(text, greatest, marks, stretch)
 
 
-#: A word in a text: start, end, likeliest topic, its probability, and this probability in percent.
+#: A word in a text. The numbers are its start, its end, the likeliest topic, the topic's
+#: probability, and this probability in percent.
 _Mark = tuple[int, int, int, float, int]
 
 

@@ -31,11 +31,11 @@ from pysgrld.types import Doubles, Floats, Int64s
 MOST = 30
 #: Values of lambda in the relevance.
 LAMBDAS = tuple(i / 10 for i in range(11))
-#: A word is chosen by relevance only if it is expected to occur in the topic at least this often,
-#: because the relevance of a rarer word would be high by chance.
+#: A word is chosen by relevance only if it is expected to occur in the topic at least this often.
+#: The relevance of a rarer word would be high by chance.
 USES = 5.0
-#: Maximum number of seed words of a topic for which ranks are computed; the most probable words are
-#: chosen.
+#: Maximum number of seed words of a topic for which ranks are computed. The most probable seed
+#: words are chosen.
 SEEDS = 100
 #: Number of words in an automatic name.
 NAME_WORDS = 3

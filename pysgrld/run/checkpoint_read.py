@@ -463,7 +463,7 @@ def damage(path: Path, error: OSError) -> Exception:
     reason = error.strerror or str(error)
     if isinstance(error, _BROKEN):
         return DamagedError(f"{path}: {reason}")
-    # EIO indicates a bad sector; the other error codes indicate that sgmc did not write this file.
+    # EIO indicates a bad sector. The other error codes indicate that sgmc did not write this file.
     if error.errno in (errno.EIO, errno.EINVAL, errno.ELOOP, errno.ENXIO, errno.EFBIG):
         return DamagedError(f"{path}: {reason}")
     return CheckpointError(f"{path}: cannot be read: {reason}; make it readable, then try again")

@@ -480,7 +480,8 @@ _LAST = 1 << 16
 #: counts as a start without progress.
 _ENDED = ("finished", "failed", "refused")
 
-#: Signals that a person sends from the keyboard; batch systems do not use these to stop jobs.
+#: Signals that a person sends from the keyboard. Batch systems do not use these signals to stop
+#: jobs.
 _BY_HAND = ("SIGINT",)
 
 

@@ -77,7 +77,7 @@ from pysgrld.types import Array, Invariant
 
 logger = logging.getLogger(__name__)
 
-#: Maximum size of a vocabulary file in bytes; a larger file was changed after it was written.
+#: Maximum size of a vocabulary file in bytes. A larger file was changed after it was written.
 MAX_VOCABULARY = 1 << 30
 
 #: Possible values of ``state`` in ``status.json``.

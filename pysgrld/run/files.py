@@ -34,14 +34,14 @@ except ModuleNotFoundError:  # Released packages may lack this module for tests.
         return False
 
 
-#: Types that can be written; from Python 3.12 on, `collections.abc.Buffer` covers them.
+#: Types that can be written. From Python 3.12 on, `collections.abc.Buffer` covers them.
 Buffer = bytes | bytearray | memoryview
 
 #: Maximum number of bytes hashed, written or read at a time.
 PIECE = 8 << 20
 
 #: Prefixes of the names of temporary files, and of folders that are being deleted. A killed process
-#: may leave such files; they are never read, and the next start removes them. The names are made by
+#: may leave such files. They are never read, and the next start removes them. The names are made by
 #: `pysgrld.run.ownership.marked_name`.
 TEMPORARY = ".tmp-"
 TRASH = ".trash-"

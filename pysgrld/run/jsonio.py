@@ -23,7 +23,7 @@ from pysgrld.run.files import fail_point, open_regular, write_all
 
 logger = logging.getLogger(__name__)
 
-#: Maximum length of a line in bytes; sgmc does not write longer lines.
+#: Maximum length of a line in bytes. sgmc does not write longer lines.
 LONGEST = 16 << 20
 #: Key under which a file stores the digest of its other keys and values.
 SEAL = "digest"

@@ -78,7 +78,7 @@ class StopReason(StrEnum):
     CONVERGED = "converged"
     #: The requested iterations or epochs were done.
     BUDGET = "budget"
-    #: Half of the time limit was used; the other half is for the Gibbs sampler that refines the
+    #: Half of the time limit was used. The other half is for the Gibbs sampler that refines the
     #: result.
     HALF_OF_LIMIT = "half-of-time-limit"
     #: The stream of documents ended.
@@ -98,8 +98,8 @@ def refuse_part(path: Path) -> None:
     """
     whole = resolve_path(path, OutputError)
     for folder, part in zip(whole.parents, reversed(whole.parts), strict=False):
-        # A folder counts as a run or a stored corpus only if it has a second file of sgmc, because
-        # other programs may write config.json or meta.json, too.
+        # A folder counts as a run or a stored corpus only if it has a second file of sgmc. Other
+        # programs may write config.json or meta.json, too.
         if part in _OF_RUN and is_run(folder, None) and is_file(folder / LOG, None):
             raise OutputError(f"{path}: belongs to the run {folder}; choose another file")
         for kind, names, marks in (
@@ -196,7 +196,7 @@ def digest_of_counts(counts: WordTotals) -> str:
         64 hexadecimal digits.
     """
     digest = hashlib.sha256()
-    for row in counts:  # Hash row by row to save memory; a row has 8 bytes per word.
+    for row in counts:  # Hash row by row to save memory. A row has 8 bytes per word.
         digest.update(np.ascontiguousarray(row, "<i8").data)
     return digest.hexdigest()
 

@@ -324,7 +324,7 @@ class LockFile:
         aside = path.with_name(temporary_name(path.name))
         with contextlib.suppress(FileNotFoundError):
             path.rename(aside)
-            # If another process was faster, the file that was renamed belongs to that process: move
+            # If another process was faster, the file that was renamed belongs to that process. Move
             # the file back.
             if not os.path.samestat(aside.stat(), status):
                 with contextlib.suppress(FileExistsError):

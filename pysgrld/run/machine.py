@@ -26,7 +26,7 @@ from pysgrld.core import core
 #: Maximum number of threads that a user can request.
 MOST = 4096
 
-#: Version of sgmc, equal to the version in `pyproject.toml`; reading it from the installed metadata
+#: Version of sgmc, equal to the version in `pyproject.toml`. Reading it from the installed metadata
 #: would be slow.
 RELEASE = "1.0.0rc1"
 

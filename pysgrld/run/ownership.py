@@ -48,7 +48,8 @@ from typing import NamedTuple
 
 from pysgrld.errors import OutputError
 
-#: Name of the list of files that sgmc wrote into a folder; its first JSON line is `_HEAD`.
+#: Name of the list of files that sgmc wrote into a folder. The first JSON line of the list is
+#: `_HEAD`.
 LIST = ".sgmc-files.jsonl"
 _HEAD = {"format": "sgmc-files", "version": 1}
 #: Maximum size in bytes of a list of files.

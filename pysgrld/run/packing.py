@@ -16,18 +16,18 @@ import zstandard
 from pysgrld.run.files import PIECE, Buffer, read_into
 from pysgrld.types import Array
 
-#: Minimum size in bytes of an array that is compressed; smaller arrays are stored uncompressed.
+#: Minimum size in bytes of an array that is compressed. Smaller arrays are stored uncompressed.
 LEAST = 1 << 16
 #: Maximum compression ratio. A reader refuses a larger ratio, so that a small file cannot demand
 #: much memory. The frame of an array that compresses better is padded.
 MOST = 8
 #: Size in bytes of a block, unless a single row is larger.
 _BLOCK = 1 << 20
-#: Compression level of zstd; higher levels make a state only 1 % smaller.
+#: Compression level of zstd. Higher levels make a state only 1 % smaller.
 _LEVEL = 1
 #: Magic number of a zstd frame that decompressors skip.
 _SKIPPABLE = b"\x50\x2a\x4d\x18"
-#: Maximum window size of a zstd frame in bytes; a reader allocates this amount of memory.
+#: Maximum window size of a zstd frame in bytes. A reader allocates this amount of memory.
 _WINDOW = 1 << 23
 
 

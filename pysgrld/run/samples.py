@@ -57,7 +57,7 @@ class Samples:
     def __init__(self, run: Path, writing: Callable[[Path], AbstractContextManager[None]]) -> None:
         self.folder = run / "samples"
         self._run, self._writing = run, writing
-        # Digests of files that this process has written or verified; these files never change.
+        # Digests of files that this process has written or verified. These files never change.
         self._known: dict[str, Written] = {}
         self._listed: dict[str, Written] | None = None
         self._checked: set[str] = set()  # Names of the files whose values were all checked.

@@ -234,7 +234,7 @@ class AwakeClock(contextlib.ExitStack):
 
     def __enter__(self) -> AwakeClock:
         self._last = self._clock()
-        # Without this thread, suspensions are not detected: a long time between two readings may be
+        # Without this thread, suspensions are not detected. A long time between two readings may be
         # the time of a long step.
         with contextlib.suppress(RuntimeError, MemoryError):
             check_room_for_thread()

@@ -183,7 +183,7 @@ class BlockState(ABC, Generic[S]):
     of_topics: ClassVar[str]
     #: Class of the state in the noise-free warm-up, or None if the sampler has no warm-up.
     warm_up: ClassVar[type[BlockState[Any]] | None] = None
-    #: Names of arrays that are split by rows over processes; each process has all other arrays in
+    #: Names of arrays that are split by rows over processes. Each process has all other arrays in
     #: full.
     held: ClassVar[tuple[str, ...]] = ()
     #: Processes that update the state together, or None if this process updates the whole state.

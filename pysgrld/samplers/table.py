@@ -13,7 +13,7 @@ from pysgrld.samplers.sampler import Sampler
 if TYPE_CHECKING:
     from pysgrld.types import Block
 
-# ---- options that only some samplers have; the help names these samplers
+# ---- options that only some samplers have
 
 LAZY = Option(
     choice("auto", "on", "off"),

@@ -50,8 +50,8 @@ class TopicScales(Rows):
     """Topics of sampler ``tlasgr``; a topic's steps are divided by its estimated token count."""
 
     names = ("g", "sums", "m", "updates")
-    #: True if the steps of all topics are divided by the same running estimate: the mean token
-    #: count of a topic in the lowest layer.
+    #: True if the steps of all topics are divided by the same running estimate. It estimates the
+    #: mean token count of a topic in the lowest layer.
     one_scale: ClassVar[bool] = False
     m: Doubles
     updates: Int64s

@@ -253,8 +253,8 @@ def judge(standings: Sequence[Standing]) -> list[SettingDecision]:
             reason = "not certainly worse"
         elif standing.gained is None:
             reason = "too few scores to estimate its improvement"
-        # Compare two logs of perplexity ratios: the gain by the last doubling of iterations, and
-        # the distance to the best setting.
+        # Compare two logs of perplexity ratios. The first is the gain by the last doubling of
+        # iterations, the second is the distance to the best setting.
         elif not -math.log1p(-standing.gained) < math.log1p(worse.value):
             reason = "worse, but still improving"
         else:

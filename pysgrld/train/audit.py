@@ -25,8 +25,8 @@ from pysgrld.types import Array, Floats, Int64s
 #: A chain has found an audited topic if the chain's most similar topic has at least this overlap
 #: with the audited topic.
 FOUND = 0.5
-#: An audited topic counts as a mixture in a chain if its overlap with the mean of two topics
-#: exceeds its overlap with the most similar topic by at least this amount.
+#: In a chain, an audited topic overlaps with the mean of two topics and with the most similar
+#: topic. It counts as a mixture if the first overlap exceeds the second by at least this amount.
 _SECOND = 0.1
 #: A topic is real if more than this fraction of the chains have found it. It is a mixture if it is
 #: a mixture in more than this fraction of the chains.

@@ -95,8 +95,7 @@ class RunWriter:
         self.score = model.score
         self.backlog = Backlog(run, reporter.note)
         limits = {False: options.samples, True: options.top_word_samples}
-        #: Maximum number of stored samples, by kind: full samples (False), samples of top words
-        #: (True).
+        #: Maximum number of full samples (key False), and of samples of top words (key True).
         self.limits = {top_words: limit for top_words, limit in limits.items() if limit}
         self.word_counts = word_counts
         self.measured = -1

@@ -238,8 +238,8 @@ class ShortChain:
         store: ChainStore,
     ) -> None:
         starts = options.starts or 1
-        # The seeds do not depend on the number of chains: a run with fewer chains than the default
-        # uses the first chains of the default.
+        # The seeds do not depend on the number of chains. A run with fewer chains than the default
+        # thus uses the first chains of the default.
         seed = _OTHERS + (max(starts, STARTS) * options.seed + number) % _OTHERS
         alone = replace(options, seed=seed, starts=1)
         self.number, self.k, self.run_on, self.store = number, options.widths[0], run_on, store

@@ -35,8 +35,8 @@ LEVELS = 1000
 MOST_LEVELS = 2**20
 #: Approximate number of hashes of document ids that are sorted at a time, to limit memory.
 SORTED = 2**20
-#: For each kind of column that is stored as numbers: the NumPy type of the numbers, and the number
-#: that stands for a missing value.
+#: Kinds of columns that are stored as numbers. For each kind, the values are the NumPy type of the
+#: numbers and the number that stands for a missing value.
 NUMBERS: dict[str, tuple[str, float]] = {
     "integer": ("<i8", NONE),
     "real": ("<f8", np.nan),

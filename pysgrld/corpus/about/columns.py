@@ -24,10 +24,10 @@ from pysgrld.types import Array, Int64s
 #: Vectors that record from which place of the input each document was read, with the NumPy types
 #: of their values.
 _ORIGIN = {"file": "<i4", "row": "<i8", "record": "<i8", "place": "<i8", "piece": "<i4"}
-#: Maximum total size in bytes of the values that are in memory at a time; a single value may be
+#: Maximum total size in bytes of the values that are in memory at a time. A single value may be
 #: larger.
 BYTES = 2**25
-#: Roles of a column: it has the ids of documents, or their titles, or other values.
+#: A column has one of these roles: it has ids of documents, titles of documents, or other values.
 ID, TITLE, COLUMN = "id", "title", "column"
 
 

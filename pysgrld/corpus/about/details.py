@@ -190,8 +190,7 @@ class FieldReader:
         self._others: list[tuple[Any, ...]] = []
         self._names: list[tuple[str, ...]] = []
         self._keys: Set[str] | None = None
-        #: Names of the fields that are read although the user did not name them; at most `MOST`
-        #: names.
+        #: Names of at most `MOST` fields that are read although the user did not name them.
         self._seen: dict[str, None] = {}
         self._left_out: set[str] = set()
         self.ids: list[Any] = []

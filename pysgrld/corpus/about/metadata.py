@@ -281,7 +281,8 @@ class Metadata:
             row, is_file = np.full(len(block), -1), np.array(sample.is_file, np.bool_)
             for number, keys in enumerate(sample.forms()):
                 for table in tables if number % 2 else tables[:1]:
-                    # Only names of files may lack a suffix: the id 3 does not match the id 3.14.
+                    # Only names of files may lack a suffix. The id 3, for example, does not match
+                    # the id 3.14.
                     may_match = (row < 0) & (is_file | (table is tables[0]))
                     found = np.where(may_match, table.rows(keys), -1)
                     row = np.maximum(row, found)

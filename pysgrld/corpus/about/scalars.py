@@ -143,8 +143,8 @@ def iso(value: int) -> str:
     return moment.date().isoformat() if moment.time() == time() else moment.isoformat()
 
 
-#: For each kind of column except text and categories: the function that parses a value. The
-#: function returns None for a value of another kind.
+#: Functions that parse a value, by the kind of the column. They return None for a value of another
+#: kind. Text and categories need no function.
 PARSERS: dict[str, Callable[[bytes], int | float | None]] = {
     "integer": integer,
     "real": real,

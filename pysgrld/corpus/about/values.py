@@ -64,11 +64,11 @@ _COMMA = re.compile(rb"[-+]?(?:[0-9]{1,3}(?:[. ][0-9]{3})+|[0-9]+)(?:,[0-9]+)?")
 #: A number may be written plainly, with separators of thousands, or with a decimal comma. Each of
 #: these notations has a bit.
 _PLAIN, _THOUSANDS, _DECIMAL_COMMA = 1, 2, 4
-#: Percentages have bits, too: the bit of the notation of the number, shifted left by `_PERCENT`.
+#: A percentage has the bit of its number's notation, shifted left by this number.
 _PERCENT = 3
 _ISO, _YEAR_FIRST, _DAY_FIRST, _MONTH_FIRST, _NAMED, _FORMAT = (1 << i for i in range(6, 12))
-#: Bits for three properties of a value: it is a whole number; it is a code; it is a date that
-#: stays the same if day and month are exchanged.
+#: Bits for three properties of a value. It may be a whole number, or a code, or a date that stays
+#: the same if day and month are exchanged.
 _WHOLE, _IS_CODE, _SAME_DAY = 1 << 12, 1 << 13, 1 << 14
 
 _NUMBERS = (_PLAIN, _THOUSANDS, _DECIMAL_COMMA)
@@ -183,7 +183,7 @@ def _comma(text: bytes) -> bytes:
     return text.replace(b".", b"").replace(b",", b".")
 
 
-#: For each notation of numbers: the function that rewrites a number in plain notation.
+#: Functions that rewrite a number in plain notation, by the notation of the number.
 _PLAINLY: dict[int, Callable[[bytes], bytes]] = {
     _PLAIN: lambda text: text,
     _THOUSANDS: _thousands,

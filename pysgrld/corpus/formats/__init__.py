@@ -206,7 +206,7 @@ TEXT = Format(
 #: Plain text in which the whole file is one document, as in a folder of texts.
 FILE_OF_TEXT = TEXT._replace(reader="plain_text.all_of", whole=True)
 
-#: All formats, in the order in which they are tested; the first match decides. Formats with an
+#: All formats, in the order in which they are tested. The first match decides. Formats with an
 #: unmistakable beginning come first, and general formats last.
 FORMATS = (
     Format(

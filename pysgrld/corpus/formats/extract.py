@@ -165,8 +165,8 @@ def docx(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
         )
     paragraph, text, *blanks = map(names.qn, ("w:p", "w:t", "w:tab", "w:br", "w:cr"))
     words = _Words(text, {paragraph: "\n"} | dict.fromkeys(blanks, " "))
-    # Parse without a tree of all elements, which would take twenty times the memory: the parser
-    # passes the elements to `words`.
+    # The parser passes the elements to `words` one by one. A tree of all elements would take twenty
+    # times the memory.
     parser = etree.XMLParser(
         target=words, resolve_entities=False, load_dtd=False, no_network=True, huge_tree=False
     )

@@ -25,7 +25,7 @@ _ENTRY = (
 BIBTEX = deferred(rb"(?:[^\n@]*\n){0,20}?[ \t]*%b" % _ENTRY, re.I)
 
 #: Pattern of blanks, processing instructions and comments before the root element of XML. The
-#: pattern never backtracks; otherwise, a file of blanks only would take quadratic time.
+#: pattern never backtracks, because a file of blanks only would then take quadratic time.
 _BEFORE_ROOT = rb"\s*+(?:<\?[^>]*+>\s*+|<!--.*?-->\s*+)*+"
 #: First lines of a PubMed export. A file with declarations in its DOCTYPE (after "[") does not
 #: match.

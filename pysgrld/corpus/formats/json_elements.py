@@ -15,8 +15,8 @@ from pysgrld.corpus.lines import UTF8, Lines, undecodable
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.errors import CorpusError, Log
 
-#: Kinds of JSON files: an object in each line; an array; an object with a list of documents; an
-#: object that is one document.
+#: Kinds of JSON files. A file may have an object in each line, or an array, or an object with a
+#: list of documents, or an object that is one document.
 LINES, ARRAY, WITHIN, OBJECT = "lines", "array", "within", "object"
 #: A decoding error near the end of the data in memory may only mean that the last element is cut
 #: off. More data is read if the error is within this number of characters of the end.

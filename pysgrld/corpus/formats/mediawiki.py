@@ -78,8 +78,8 @@ CATEGORIES = """
 
 _REDIRECT = re.compile(r"\s*#\s*redirect\b\s*:?\s*\[\[", re.IGNORECASE)
 _WORD = r"[^\s\[\]{}|<>#*:;='.,]{2,40}"
-#: Pattern of a redirect in any language, such as "#WEITERLEITUNG [[Ziel]]" or "#đổi hướng [[...]]":
-#: one or two words, and a link.
+#: Pattern of a redirect in any language, such as "#WEITERLEITUNG [[Ziel]]" or "#đổi hướng [[...]]".
+#: A redirect has one or two words, and a link.
 _LOCAL_REDIRECT = re.compile(
     rf"\s*#{_WORD}(?: {_WORD})?\s*:?\s*\[\[[^\[\]\n]{{1,300}}\]\](.*)", re.S
 )
@@ -113,8 +113,8 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
                 piece, block = block[:size], block[size:]
                 dump.feed(piece)
                 fed += len(piece)
-                # Limit the data that the parser keeps in memory: all data after the start of an
-                # unfinished tag or comment.
+                # The parser keeps all data after the start of an unfinished tag or comment in
+                # memory. Limit these data.
                 held = fed - dump.parser.CurrentByteIndex
                 if held > max(context.options.max_line, 4 * PIECE):
                     raise dump.error(

@@ -14,8 +14,8 @@ from pysgrld.corpus.lines import Lines
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.errors import CorpusError, MissingInputError, Severity
 
-#: Function that converts the content of a file to a text in UTF-8 and a title (or None), or to a record
-#: with named fields. It raises `BadDocument` if the file is not in the format.
+#: Function that converts the content of a file. It returns a text in UTF-8 and a title (or None),
+#: or a record with named fields. It raises `BadDocument` if the file is not in the format.
 Extract = Callable[[bytes, CorpusOptions], tuple[bytes, str | None] | dict[str, Any]]
 
 #: A batch of documents of a folder is full if it has `TOGETHER` documents or `SIZE` bytes of text.

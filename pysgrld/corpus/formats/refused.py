@@ -16,7 +16,8 @@ _HTML = (
 _WORD_CLASS = (
     rb"(?:ADJ|ADP|ADV|AUX|CCONJ|DET|INTJ|NOUN|NUM|PART|PRON|PROPN|PUNCT|SCONJ|SYM|VERB|X|_)\t"
 )
-#: For each format that is refused: the pattern of the first bytes, the name, and the advice.
+#: Formats that are refused. Each has the pattern of a file's first bytes, the name of the format,
+#: and advice for the user.
 REFUSED = (
     (rb"\$FL[23]", "an SPSS file (.sav)", _AS_CSV + ", or with pandas.read_spss"),
     (

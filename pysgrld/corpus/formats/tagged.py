@@ -64,7 +64,7 @@ _PUBMED = _Tags(
     "",
     ("PMID", "TI", "AB", "DP", "PY"),
 )
-#: PubMed's format as ERIC writes it: works have no PubMed number, and begin with the tag OWN.
+#: PubMed's format as ERIC writes it. Works have no PubMed number, and begin with the tag OWN.
 _ERIC = _PUBMED._replace(what="ERIC", first="OWN", known=("OID", "TI", "AB", "DP", "PY"))
 _ENDNOTE = _Tags(
     "EndNote",

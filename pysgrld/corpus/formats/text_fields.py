@@ -50,7 +50,8 @@ WORDS = 4
 #: The mean text of a field with long texts is at least this many times as long as that of any other
 #: field.
 TIMES = 3
-#: Text between two joined texts: a blank line, which separates paragraphs.
+#: If two texts are joined, this text is put between them. It is a blank line, which separates
+#: paragraphs.
 JOINT = b"\n\n"
 
 #: Letters of scripts without blanks between words. Each of these letters counts as a word.
@@ -89,7 +90,7 @@ def chosen(
     """
     wanted, noticed = context.wanted, context.noticed
     if wanted.text is None:
-        # Even without texts, ids are needed: they match documents to metadata.
+        # Ids are needed even without texts, because they match documents to metadata.
         if wanted.id in wanted.named:
             context = context._replace(wanted=wanted._replace(id=_name_here(wanted.id, names)))
         return context

@@ -269,6 +269,6 @@ def _iterations(
                 took.append(1e3 * max(1e-6, seconds))
     finally:
         chain.close()
-    # Leave out the first two iterations: the warm-up, and the first that also takes a posterior
-    # sample.
+    # Leave out the first two iterations. The first is the warm-up, and the second also takes a
+    # posterior sample.
     return {name: took[2:] for name, took in times.items()}

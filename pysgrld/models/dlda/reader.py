@@ -59,7 +59,7 @@ class DeepReader(Reader):
     threads : int
     """
 
-    #: Number of sweeps over a new document; proportions are averaged over the second half of the
+    #: Number of sweeps over a new document. Proportions are averaged over the second half of the
     #: sweeps.
     NEW: ClassVar[int] = 200
 

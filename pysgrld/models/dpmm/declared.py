@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 
 #: Dirichlet parameter of a component, per word.
 ETA = 0.5
-#: Number of components for estimates of memory: initial components, and some drawn in advance.
+#: Estimates of memory assume this number of components. They are the initial components, and some
+#: that are drawn in advance.
 EXPECTED = 96
 #: Initial step size of components and initial step size of sticks, for each sampler that uses step
 #: sizes.
 STEPS = {"scir": (0.1, 0.1), "sgrld": (0.001, 0.005)}
-#: Values of the setting ``dp-conc``. "sticks": the concentration is drawn given the sticks. "ew":
-#: it is drawn given the number of components with documents (Escobar and West 1995).
+#: Values of the setting ``dp-conc``. With "sticks", the concentration is drawn given the sticks.
+#: With "ew", it is drawn given the number of components with documents (Escobar and West 1995).
 CONCENTRATIONS = ("sticks", "ew")
 
 _GROUP = "Mixtures (--model dpmm)"

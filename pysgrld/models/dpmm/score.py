@@ -20,8 +20,8 @@ from pysgrld.models.dpmm.likelihood import log_mixture, prior_predictive
 from pysgrld.models.dpmm.resolved import MixtureOptions
 from pysgrld.types import Documents, Doubles, Int64s, Key
 
-#: Score of a draw: minus the mean log density of a document, in nats (Baker et al. 2018, section
-#: 4.2).
+#: The score of a draw is minus the mean log density of a document, in nats (Baker et al. 2018,
+#: section 4.2).
 LOG_PREDICTIVE = Score(
     "log_predictive",
     "minus log predictive",

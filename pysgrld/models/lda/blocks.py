@@ -11,7 +11,8 @@ from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK, LEARN, lowest_eta, us
 from pysgrld.samplers.shapes import ShapesSettings
 from pysgrld.types import Block
 
-#: Shape of the gamma prior of a learned alpha_k; 1 is an exponential distribution.
+#: Shape of the gamma prior of a learned alpha_k. With shape 1, the prior is an exponential
+#: distribution.
 ALPHA_SHAPE = 1.0
 #: Maximum step size of a learned alpha. Euler steps of 1/4 widen its distribution by a seventh.
 MOST_ALPHA = 0.25

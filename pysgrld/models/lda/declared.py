@@ -43,7 +43,8 @@ MANY = 128
 #: Default number of sweeps with many topics. The work before and after the sweeps then costs as
 #: much as ten sweeps, and documents take longer to find their topics.
 MANY_SWEEPS = 20
-#: Maximum number of passes of variational Bayes over a document; usually it converges earlier.
+#: Maximum number of passes of variational Bayes over a document. Usually the document converges
+#: earlier.
 PASSES = 100
 #: Minibatch size that includes all documents of any corpus.
 _ALL_DOCUMENTS = 2**53

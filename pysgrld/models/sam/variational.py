@@ -366,7 +366,7 @@ class VariationalDocuments(DocumentSampler):
 
         It fits documents when it is evaluated.
         """
-        # The arguments are unused: nothing is random, and documents are fitted later, whenever the
+        # The arguments are unused. Nothing is random, and documents are fitted later, whenever the
         # energy is evaluated.
         del key, draw, comm
         return {"phi": VariationalPotential(self, batch)}

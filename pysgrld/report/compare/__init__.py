@@ -39,8 +39,8 @@ from pysgrld.run.machine import threads as allowed_threads
 
 #: Default number of top words of a topic that are compared.
 TOP = 10
-#: Number of steps of a comparison: two for reading the runs, and one each for shared documents,
-#: matching, and scores.
+#: Number of steps of a comparison. Reading the runs has two steps. Shared documents, matching, and
+#: scores have one step each.
 STEPS = 5
 #: Maximum number of new words that a comparison lists.
 NEW_WORDS = 20

@@ -19,7 +19,7 @@ from pysgrld.run.output_files import open_output
 from pysgrld.types import Int64s, Key
 
 FILE = "draws.nc"
-#: Maximum size of a chunk in bytes; HDF5 requires less than 4 GiB.
+#: Maximum size of a chunk in bytes. HDF5 requires less than 4 GiB.
 _CHUNK = 1 << 30
 _DRAWS = ("chain", "draw")
 

@@ -27,7 +27,7 @@ LAMBDA_STEP = 0.01
 #: The page shows a topic for a selected word only if the word has at least this expected number of
 #: uses in the topic.
 _USES = 0.5
-#: Maximum number of bytes of the array of words; each word takes as much space as the longest word.
+#: Maximum number of bytes of the array of words. Each word takes as much space as the longest word.
 _WORDS = 1 << 30
 _TINY = 1e-30
 

@@ -29,7 +29,7 @@ from pysgrld.types import Array, Doubles, Floats, PositionsExcept
 
 #: The sparse table of documents has a row for a topic if the topic's share is at least this number.
 LISTED = 0.01
-#: Minimum number of bytes in a Parquet row group, except in the last; smaller groups make files
+#: Minimum number of bytes in a Parquet row group, except in the last. Smaller groups make files
 #: large.
 _WAITING = 1 << 25
 #: Maximum number of values of a CSV table written in one block.
@@ -307,7 +307,7 @@ class CsvTable:
 
     def __init__(self, file: IO[bytes], columns: Sequence[TableColumn]) -> None:
         self._file = file
-        #: Number of columns with shares; these are the last columns.
+        #: Number of columns with shares. These columns come last.
         self._shares = sum(1 for _ in takewhile(lambda c: c.kind == "share", reversed(columns)))
         file.writelines(csv_lines([[column.name for column in columns]]))
 

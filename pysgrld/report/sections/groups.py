@@ -24,7 +24,7 @@ LEVELS = 100
 #: Maximum number of groups for a column of dates or numbers. The same maximum applies to groups of
 #: consecutive documents, which need no column.
 MOST = 60
-#: Number of bins for a column of numbers; all bins have about the same number of documents.
+#: Number of bins for a column of numbers. All bins have about the same number of documents.
 BINS = 10
 #: A column that is not a time is shown next to the list of topics only if it has at most this
 #: number of groups.
@@ -37,8 +37,8 @@ _FEWEST = 20
 _SURELY = 3.0
 #: Kinds of columns shown by default.
 KINDS = ("category", "flag", "integer", "real", "time")
-#: Time spans by which dates are grouped, the shortest first: name, and number of characters of an
-#: ISO date.
+#: Time spans by which dates are grouped, the shortest first. Each has a name, and the number of
+#: characters of an ISO date that it uses.
 _TIMES = (("day", 10), ("month", 7), ("year", 4), ("decade", 3))
 #: Maximum number of characters of a column's name in messages. The label of a group may have twice
 #: as many.
@@ -168,7 +168,8 @@ class GroupShares(Section):
                 counted: {
                     part: np.round(x[:, :-1], 6).tolist() for part, x in each._asdict().items()
                 }
-                # There are two kinds of shares: by documents, and by words.
+                # Groups have two kinds of topic shares: the mean share of a document, and the share
+                # of all words.
                 for counted, each in shares._asdict().items()
             }
             parts[name] = {"shares": found}

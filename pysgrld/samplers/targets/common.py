@@ -14,8 +14,8 @@ from pysgrld.errors import UsageError
 from pysgrld.samplers.rows import draw_initial_rows
 from pysgrld.types import Array, Block, Doubles, Int64s, Key, Schedule
 
-#: Function called at intervals with the fraction of iterations done, in [0, 1]; an exception stops
-#: the chains.
+#: Function called at intervals with the fraction of iterations done, in [0, 1]. An exception that
+#: it raises stops the chains.
 Progress = Callable[[float], None]
 
 
