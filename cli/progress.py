@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from pysgrld.run import RunDirectory
     from pysgrld.train.events import Position
 
-#: Minimum number of seconds between two lines in a log file, at the start of a command.
+#: During the first `FIRST` seconds, lines in a log file are at least this number of seconds apart.
 SOON = 5.0
-#: Minimum number of seconds between two later lines in a log file.
+#: After the first `FIRST` seconds, lines in a log file are at least this number of seconds apart.
 LATER = 30.0
-#: Number of seconds after which lines are later lines.
+#: Number of seconds at the start of a task in which lines are more frequent.
 FIRST = 60.0
 
 

@@ -72,12 +72,10 @@ class ParallelBzip2(ExitStack):
         self._pool = ThreadPoolExecutor(threads, "sgmc-bzip2")
         self.callback(self._pool.shutdown, cancel_futures=True)
         self._read = begun  # Number of bytes of the file that were read so far.
-        # Bytes of the file that are in memory. They end with the last byte read.
-        self._window = b""
+        self._window = b""  # Bytes of the file in memory, which end with the last byte read.
         self._marks: dict[int, int] = {}  # Kind of each mark. The keys are positions in bits.
         self._searched = 0  # Number of bytes of the file that were searched so far.
-        # Blocks that are being decompressed. The keys are positions in bits.
-        self._jobs: dict[int, Future[_Block]] = {}
+        self._jobs: dict[int, Future[_Block]] = {}  # Decompressed blocks, by position in bits.
         self._header = b""
 
     def raw(self, size: int) -> bytes:

@@ -27,8 +27,8 @@ _FEWEST = 3
 #: A document is in a language only if its stop words are at least this many times as numerous as
 #: the stop words of any other language.
 _TIMES = 1.3
-#: For each script, the language that uses it. A script is named by the first word of its
-#: characters' Unicode names.
+#: Languages, by the script that they use. A script is named by the first word of its characters'
+#: Unicode names.
 _OF_SCRIPT = {"CJK": "chinese", "HIRAGANA": "japanese", "KATAKANA": "japanese", "HANGUL": "korean"}
 #: Minimum number of distinct words of a document whose language the library detects.
 _LEAST = 10

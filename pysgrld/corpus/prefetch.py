@@ -89,8 +89,8 @@ def run_ahead(
                 return
     finally:
         unwanted.set()
-        # Wait briefly for the thread to close its files. While it waits for a pipe it cannot close
-        # them.
+        # Wait briefly, so that the thread can close its files. A thread that waits for a pipe
+        # cannot do so.
         thread.join(timeout=2 * PATIENCE)
 
 

@@ -202,8 +202,8 @@ class TopicModel(TopicTables, Transformer):
             raise UsageError(
                 "X has no counts, because every document is empty; give other documents"
             )
-        # Hold documents out. If no documents are held out, watch some training documents. The score of
-        # these documents decides when training has converged.
+        # Hold documents out. If no documents are held out, watch some training documents. The score
+        # of these documents decides when training has converged.
         if self._no_score and (self.holdout or self.max_iter is None):
             raise UsageError(f"{self._no_score}; give max_iter, and leave out holdout")
         size = 0 if self._no_score else hold_out_size(self.holdout, len(usable))

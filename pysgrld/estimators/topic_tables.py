@@ -522,7 +522,7 @@ class TopicTables(KeptModel):
 def _index_of(X: Any) -> Any:
     """Return the index of a pandas object, or None for other data."""
     index = getattr(X, "index", None)
-    return None if callable(index) else index  # In a list, `index` is a method.
+    return None if callable(index) else index  # The attribute `index` of a list is a method.
 
 
 def _ordered(times: list[Any], module: Any) -> tuple[Column, list[Any]]:

@@ -368,7 +368,7 @@ def unseal(path: Path, data: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise DamagedError(f"{path}: {error}") from None
     if match := _DIGEST.search(data):
-        # The digest is of the manifest without the digest, in the form in which `seal` hashed it.
+        # The digest was computed from the manifest before `seal` added the digest.
         before, after = data[: match.start()], data[match.end() :]
         rest = (before if match[2] else before.removesuffix(b",")) + after
         if content.pop("digest", None) == match[1].decode() == hashlib.sha256(rest).hexdigest():

@@ -51,8 +51,8 @@ class LazyRows(Rows):
 
     names = ("g", "sums", "last", "now")
     held = ("g", "last")
-    #: Kernels: ``step_all`` updates all rows with the same step length, ``step_some`` updates the
-    #: listed rows, each with its own step length.
+    #: Of these two kernels, ``step_all`` updates all rows with the same step length. ``step_some``
+    #: updates only the listed rows, each with a different step length.
     step_all: ClassVar[Callable[..., None]]
     step_some: ClassVar[Callable[..., None]]
     last: Doubles

@@ -249,8 +249,8 @@ def sentences(result: SearchResult) -> list[str]:
             if small.name != best.name and best.found is not None:
                 reading += f"; with {setting_name(best)}, {100 * best.found:.0f} %"
         lines.append(f"{reading}.")
-    # Warn if chains with the same setting differ by more than the difference that matters between
-    # settings.
+    # Warn if the scores of chains with the same setting differ by more than `NEAR`. Smaller
+    # differences between settings do not matter.
     apart = {
         setting_name(row): row.apart for row in result.rows if row.dropped is None and row.apart
     }

@@ -168,7 +168,7 @@ def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
         and "full_text" in long
         and "text" in texts
     ):
-        # The field "text" of a long tweet has only its beginning.
+        # The field "text" of a long tweet has only the beginning of the tweet.
         texts["text"] = long["full_text"]
     return joined(_utf8(text, field) for field, text in texts.items())
 

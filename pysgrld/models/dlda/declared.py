@@ -95,7 +95,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
             "E1,F1", "1,1", "gibbs: Gamma prior (shape, rate) of GAMMA0", (1.0, 1.0)
         ),
         "r-rate-prior": _pair("E2,F2", "1,1", "gibbs: Gamma prior (shape, rate) of C0", (1.0, 1.0)),
-        "scale-weight": SCALE_WEIGHT,  # It applies to the step sizes of the gamma shapes r.
+        "scale-weight": SCALE_WEIGHT,  # This sets step sizes of the gamma shapes r.
     }
     shows: ClassVar[Mapping[str, str]] = {
         "topics": "100",

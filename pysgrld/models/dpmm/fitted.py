@@ -37,8 +37,8 @@ TITLES = {
     "third": "third weight",
     "together": "neighbouring documents in one component",
 }
-#: Maximum number of held-out documents used to estimate how often a document has the same component
-#: as the next document.
+#: How often a document has the same component as the next document is estimated from at most this
+#: number of held-out documents.
 NEIGHBOURS = 2000
 
 

@@ -75,7 +75,7 @@ class LogPerplexity(DensityScorer):
         self.options, self.threads = options, threads
         # Number of samples that importance sampling has scored.
         self.proposed = 0
-        # For each document: log of the sum of its densities given these samples.
+        # Log of the sum, over these samples, of each document's density.
         self._better: Doubles = np.zeros(len(whole))
         self._shares: Doubles | None = None
         self._idf: Doubles | None = None
