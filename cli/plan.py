@@ -31,7 +31,8 @@ _READING = {name: entry for name, entry in OPTIONS.items() if entry.group == "Co
 _OF_ALL = ("min-df", "max-df", "max-vocab", "vocab")
 #: Minimum time limit, in hours, of the printed batch script for training.
 _SHORTEST = 1
-#: Maximum time limit, in hours, of this script. The script resumes after its time limit.
+#: Maximum time limit, in hours, of the printed batch script for training. The script resumes after
+#: its time limit.
 _LONGEST = 24
 #: Number of documents that each job of an array reads.
 _OF_A_JOB = 1_000_000

@@ -48,7 +48,8 @@ PRIOR_FREEDOM = 6
 RESTARTED = 0.15
 #: Variance between short chains in real texts, which is assumed for a run without short chains.
 TYPICAL = 0.07
-#: For each topic, the ratio of two variances is averaged over this number of top words.
+#: The variance between replicates, divided by the posterior variance, is averaged over this number
+#: of top words of a topic.
 _RATIO_WORDS = 20
 #: Part of the seed of `PopulationDraws`, so that its random numbers differ from all others of a
 #: run.

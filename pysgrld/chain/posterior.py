@@ -26,7 +26,7 @@ SETTLED_SAMPLES = 50
 PREFIX = "posterior."
 #: Prefix of the arrays in a checkpoint that belong to the scorer of training documents.
 WATCH = "watch."
-#: Name of the array with this scorer's averaged score after each sample.
+#: Name of the array with the averaged score of training documents after each sample.
 WATCHED = "watch.history"
 _SAMPLES, HISTORY, SUMS = f"{PREFIX}samples", f"{PREFIX}history", f"{PREFIX}sum."
 _NUMBER, _HISTORY = Form(np.int64, (1,)), Form(np.float64, (-1,))

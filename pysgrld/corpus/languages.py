@@ -24,23 +24,25 @@ _SHARE = 0.1
 #: A document is in a language only if at least this number of its tokens are stop words of the
 #: language.
 _FEWEST = 3
-#: A document is in a language only if its stop words are at least this many times as numerous as
-#: the stop words of any other language.
+#: A document is in a language only if it has at least this many times as many stop words of this
+#: language as of any other.
 _TIMES = 1.3
 #: Languages, by the script that they use. A script is named by the first word of its characters'
 #: Unicode names.
 _OF_SCRIPT = {"CJK": "chinese", "HIRAGANA": "japanese", "KATAKANA": "japanese", "HANGUL": "korean"}
-#: Minimum number of distinct words of a document whose language the library detects.
+#: The library for detecting languages gets only documents with at least this number of distinct
+#: words.
 _LEAST = 10
-#: Maximum number of a document's words that the library gets.
+#: The library for detecting languages gets at most this number of words of a document.
 _FIRST = 60
-#: The language that the library regards as most probable is accepted if its log-probability exceeds
-#: that of the second language by this number.
+#: The most probable language of a document is accepted if its log-probability exceeds that of the
+#: second language by this number.
 _NATS = 5.0
-#: A second language is reported only if at least this fraction of the documents are in it. Also,
-#: the library is used only if the languages of at least this fraction are unknown.
+#: A second language is reported only if at least this fraction of the documents are in it. The
+#: library for detecting languages is used only if this fraction are in unknown languages.
 _WORTH = 0.03
-#: Minimum number of documents for the same two decisions.
+#: A second language is reported only if at least this number of documents are in it. The library
+#: for detecting languages is used only if this number are in unknown languages.
 _FEW = 3
 #: Words in fewer than this fraction of the documents are not compared with lists of stop words.
 _OFTEN = 0.002

@@ -373,7 +373,7 @@ _KINDS: dict[bytes, tuple[str, Callable[[], Any]]] = {
 _LONGEST_MAGIC = max(map(len, _KINDS))
 #: Pattern of the magic number of a zstd frame without content.
 _SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
-#: Size in bytes of the header of such a frame.
+#: Size in bytes of the header of a zstd frame without content.
 _SKIPPABLE_HEAD = 8
 
 

@@ -46,9 +46,9 @@ def is_built_pattern(recorded: str | None) -> bool:
 
 #: Key under which a corpus of counts records how its words are named.
 OF_WORDS = "words"
-#: Value of this key if words are column numbers.
+#: Value of the key `OF_WORDS` if words are column numbers.
 NUMBERED = "numbered"
-#: Value of this key if a vocabulary has the words.
+#: Value of the key `OF_WORDS` if a vocabulary names the words.
 NAMED_WORDS = "named"
 #: Recorded origin of a vocabulary in which words are column numbers.
 NUMBERS = "numbers"

@@ -231,7 +231,8 @@ _SCRIPTS = {
     "KHMER": ("Khmer", _AT_BLANKS, ""),
     "MYANMAR": ("Burmese", _AT_BLANKS, ""),
 }
-#: The user is warned if at least this fraction of the tokens are in such a script.
+#: The user is warned if at least this fraction of the tokens are in a script in which the tokeniser
+#: may not find the words.
 _SHARE = 0.3
 #: A text with Chinese characters counts as Japanese if at least this fraction of tokens is in kana.
 _OF_KANA = 0.05

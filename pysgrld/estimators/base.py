@@ -46,7 +46,8 @@ _FREE_PARAMETERS = frozenset(
     {"max_iter", "holdout", "exact_sweeps", "total_samples", "n_jobs", "verbose"}
 )
 _PARAMETERS |= {"iterations": "max_iter", "epochs": "max_iter (in minibatches)"}
-#: Types of parameters in docstrings. The keys are the placeholders that help texts show for values.
+#: Types that docstrings of parameters state. The keys are the placeholders of option values in help
+#: texts.
 _TYPES = {"N": "int", "A": "float", "A,B,C": "(float, float, float)"}
 
 

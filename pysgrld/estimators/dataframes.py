@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 #: Maximum number of topics in a notebook's table.
 TOPICS_SHOWN = 20
-#: Maximum number of words of each topic in this table.
+#: Maximum number of words of each topic in a notebook's table.
 WORDS_SHOWN = 10
 #: Maximum number of topics in a picture.
 TOPICS_DRAWN = 12

@@ -14,11 +14,10 @@ from pysgrld.types import Array, Documents, Doubles, Int64s
 
 #: Maximum number of words, because word ids are 32-bit integers.
 MOST_WORDS = 2**31 - 1
-#: Each entry of a unit vector is rounded to a multiple of a unit, and stored as this multiple. The
-#: unit is this fraction of the vector's greatest entry.
+#: Unit vectors are divided by this fraction of their greatest entry, and rounded to whole numbers.
 FINE = 2.0**-30
-#: Real values are rounded and stored in the same way. The unit is this fraction of the greatest
-#: value in the data.
+#: Real values are divided by this fraction of the greatest value in the data, and rounded to whole
+#: numbers.
 RESOLUTION = 2.0**-20
 
 # ---- matrices of counts

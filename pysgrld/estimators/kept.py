@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 #: Maximum number of stored samples if ``keep_samples`` has its default.
 AUTO_SAMPLES = 50
-#: Maximum size in bytes of these samples.
+#: Maximum size in bytes of stored samples if ``keep_samples`` has its default.
 AUTO_BYTES = 1 << 28
 #: Message of the error for a model that stores no posterior samples.
 NO_SAMPLE = (

@@ -36,8 +36,8 @@ _BITS = 31
 #: Dirichlet parameters may differ between topics. Token counts, and the parameters minus their
 #: minimum, are then multiplied by this factor, so that sums can be rounded to whole numbers.
 _FINE = 1 << 32
-#: Maximum, after this multiplication, of a parameter minus the minimum. Only a forged sample may
-#: exceed it.
+#: Maximum of a Dirichlet parameter minus the minimum, after multiplication by `_FINE`. Only a
+#: forged sample may exceed it.
 _MOST = 2.0**61
 #: The key of a token's random numbers is a document's id plus the layer's number, which is shifted
 #: by this number of bits. The tokens' random numbers thus differ from the document's.

@@ -36,9 +36,11 @@ from pysgrld.types import Key
 
 #: A run with more iterations than this number is limited by training time instead.
 MOST = 2**40
-#: Seconds of training after which such a run is scored for the first time.
+#: Seconds of training after which a run that is limited by training time is scored for the first
+#: time.
 FIRST = 0.1
-#: The run is scored again whenever its training time has grown by this factor.
+#: A run that is limited by training time is scored again whenever this time has grown by this
+#: factor.
 SPACING = 1.35
 #: Seconds of training in a quick run.
 QUICK_SECONDS = 0.2

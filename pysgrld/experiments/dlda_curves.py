@@ -87,9 +87,9 @@ SAMPLERS = (
 #: The paper uses 128 topics.
 LDA = (64, 128, 256)
 DRAWN = (*SAMPLERS, "lda")
-#: Number of burn-in iterations of these LDA models.
+#: Number of burn-in iterations of LDA models that are trained by Gibbs sampling.
 LDA_BURN_IN = 200
-#: Number of samples of these LDA models.
+#: Number of samples of LDA models that are trained by Gibbs sampling.
 LDA_COLLECTED = 300
 
 

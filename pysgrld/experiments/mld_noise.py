@@ -25,7 +25,7 @@ from pysgrld.types import Doubles
 MINIBATCH = 100
 #: Number of posterior samples at which the noise is computed.
 DRAWS = 100_000
-#: Number of these posterior samples in a quick run.
+#: Number of posterior samples at which the noise is computed in a quick run.
 QUICK_DRAWS = 1_000
 #: Quantiles shown in the table, in percent.
 QUANTILES = (0, 2.5, 50, 97.5, 100)

@@ -58,7 +58,8 @@ LABELS = {"smld": "MLD", "sgrld": "SGRLD"}
 SHOWN = 3
 #: The decay of a curve is measured after its total variation has fallen below this number.
 DECAY_FROM = 0.7
-#: The measured part ends when the total variation reaches this multiple of the curve's final value.
+#: The decay of a curve is measured until its total variation has fallen to this multiple of the
+#: final value.
 DECAY_TO = 1.5
 
 

@@ -39,8 +39,8 @@ from pysgrld.types import Doubles, Key
 
 SHAPES = (0.05, 0.1, 0.5, 1.0, 5.0)
 STEPS, QUICK_STEPS = (0.32, 0.08, 0.02, 0.005, 0.00125), (0.32, 0.16)
-#: In runs with minibatches, a shape parameter is the sum of a part from the prior and a part from
-#: observations. This is the fraction from the prior.
+#: In runs with minibatches, a shape parameter is a sum of a part from the prior and a part from
+#: observations. This is the fraction of the part from the prior.
 PRIOR = 0.1
 #: Number of categories in runs with minibatches.
 CATEGORIES = 100
@@ -56,7 +56,7 @@ QUICK_CHAINS = 8
 TIME = 9.0
 #: Width of a histogram bin in standard deviations of a step.
 WIDTH = 0.4
-#: Width of a histogram bin in a quick run, in the same unit.
+#: Width of a histogram bin in a quick run, in standard deviations of a step.
 QUICK_WIDTH = 0.6
 
 

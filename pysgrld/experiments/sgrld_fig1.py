@@ -37,7 +37,7 @@ ALPHA = 0.1
 STEPS = tuple(10.0 ** (power / 2) for power in range(-10, 1))
 #: Number of burn-in iterations, and number of iterations between two samples.
 FULL = (10_000, 100)
-#: Both numbers for a quick run.
+#: In a quick run, number of burn-in iterations, and number of iterations between two samples.
 QUICK = (100, 1)
 KEPT = 1000
 #: Number of chains of each sampler with each step size.

@@ -59,16 +59,16 @@ STATE = COMMON | dict.fromkeys(
 
 #: Name of the topics over words in a sample.
 PHI = "phi"
-#: A sample may be stored as counts, in packed arrays of one row. This array has, for each word, the
+#: Name of an array of a sample that is stored as counts. It is packed, and has for each word the
 #: number of topics in which the word has tokens.
 CELLS = "phi.cells"
-#: Name of the array that lists these topics, word by word.
+#: Name of the array that lists, word by word, the topics in which the word has tokens. It is
+#: packed.
 TOPICS = "phi.topics"
 #: Name of the array that lists, for each word and topic, how many tokens of the word are in the
-#: topic.
+#: topic. It is packed.
 TOKENS = "phi.tokens"
-#: Name of the array with the step of the random key. It has the lower and the upper 32 bits, and is
-#: not packed.
+#: Name of the array with the step of a sample's random key, as its lower and its upper 32 bits.
 STEP = "phi.step"
 #: Rules for the arrays of a sample that is stored as counts.
 COUNTED = dict.fromkeys((CELLS, TOPICS, TOKENS, STEP), _COUNT) | {

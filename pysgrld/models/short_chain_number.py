@@ -10,10 +10,10 @@ from typing import Any
 from pysgrld.options.priors import STARTS, lowest_eta
 
 #: Short chains run before training if the corpus has at most this number of tokens. A larger corpus
-#: does not need them.
+#: does not need short chains.
 MOST_TOKENS = 2_000_000
-#: Short chains run only if the topic matrix has at most this number of elements. With a larger
-#: matrix, they would take too much memory.
+#: Short chains run only if the topic matrix has at most this number of elements, because they would
+#: otherwise take too much memory.
 MOST_CELLS = 1_000_000
 #: Maximum number of topics of all short chains together.
 MOST_CLUSTERED = 4096

@@ -29,7 +29,7 @@ _VALUES = ("p", "probability", "weight", "prob", "beta", "count")
 _WORDS = 30
 #: Maximum number of entries of the matrix that is made from a table of topics.
 _CELLS = 1 << 29
-#: Maximum number of bytes of a line of the table.
+#: Maximum number of bytes of a line in a table of topics.
 _LINE = 1 << 20
 
 

@@ -17,13 +17,13 @@ FEWEST = 20
 NEIGHBOURS = 10
 #: Number of nearest neighbours that attract a landmark.
 _ATTRACTING = 30
-#: Perplexity of t-SNE, which is the effective number of these neighbours.
+#: Perplexity of t-SNE, which is the effective number of neighbours that attract a landmark.
 _PERPLEXITY = 12.0
 #: Number of steps of gradient descent for the layout of the landmarks.
 _STEPS = 240
-#: Number of first steps in which attraction is exaggerated.
+#: Number of first steps in which the attraction of landmarks is exaggerated.
 _EARLY = 70
-#: Factor by which attraction is exaggerated.
+#: Factor by which the attraction of landmarks is exaggerated in the first steps.
 _EXAGGERATION = 12.0
 #: Number of documents that are laid out first, which are called landmarks. Every other document
 #: starts between its nearest landmarks.
@@ -38,7 +38,7 @@ _CELL = 60
 _CELLS = 6
 #: A document that t-SNE does not lay out is placed between this number of nearest documents.
 _BETWEEN = 3
-#: Number of cells in which these documents are searched.
+#: If t-SNE does not lay out a document, its nearest documents are searched in this number of cells.
 _CELLS_BETWEEN = 2
 #: Documents that would have the same position are moved apart by a shift of this width.
 _SHIFT = 0.004

@@ -25,11 +25,11 @@ DOCUMENTS = 20_000
 DRAWS = ENOUGH
 #: Maximum number of documents on the map.
 MAPPED = 100_000
-#: Maximum number of entries in the matrix of these documents' topic proportions.
+#: Maximum number of entries in the matrix with the topic proportions of the documents on the map.
 _MAPPED_CELLS = 20_000_000
 #: Maximum number of documents on the map of a page that is written as a folder (``--folder``).
 BESIDE = 1_000_000
-#: Maximum number of documents in one file of such a page.
+#: Maximum number of documents in one file of a page that is written as a folder.
 PLACED = 102_400
 #: Maximum number of a document's topics that are stored with intervals.
 TOPICS = 12
@@ -37,8 +37,8 @@ TOPICS = 12
 HAS = 0.1
 #: Maximum number of documents listed for a topic.
 BEST = 5
-#: A document is listed only if the lower bound of the topic's share is at least this number.
-#: Smaller shares may be due to chance.
+#: A document is listed for a topic only if the lower bound of the topic's share is at least this
+#: number. Smaller shares may be due to chance.
 SURE = 0.01
 #: Maximum number of proportions (documents x draws x topics) in a block of documents. If the topic
 #: matrix has more elements, a block may have as many proportions.

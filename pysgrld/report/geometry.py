@@ -19,9 +19,9 @@ KEPT = 0.1
 _BLOCK = 8192
 #: Number of steps of t-SNE.
 _STEPS = 300
-#: Number of first steps in which similarities are exaggerated.
+#: Number of first steps of t-SNE in which similarities are exaggerated.
 _EXAGGERATED = 75
-#: Factor by which similarities are exaggerated.
+#: Factor by which similarities are exaggerated in the first steps of t-SNE.
 _FACTOR = 4.0
 #: Perplexity of t-SNE, which is the effective number of neighbours.
 _PERPLEXITY = 12.0

@@ -18,9 +18,9 @@ from pysgrld.reading.results import Results
 from pysgrld.reading.topics import topics_of
 from pysgrld.report.answers import documents_of_topics
 
-#: A command of the user names topics. Its input has this number of a topic's words.
+#: Number of a topic's words in the input of the user's command for naming topics.
 WORDS = 20
-#: Number of a topic's documents in the command's input.
+#: Number of a topic's documents in the input of the user's command for naming topics.
 DOCUMENTS = 5
 #: Maximum number of characters of a document's title in the command's input.
 TITLE = 200

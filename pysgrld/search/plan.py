@@ -26,7 +26,8 @@ FIRST_EPOCHS = 4
 FIRST_SAMPLES = 20
 #: If samples are taken rarely, a first round with this number of samples is long enough.
 FEWER_SAMPLES = 10
-#: Such a round must also have this number of iterations after burn-in.
+#: A first round with only `FEWER_SAMPLES` samples must have this number of iterations after
+#: burn-in.
 FIRST_ITERATIONS = 100
 #: Maximum number of settings (combinations of options) that a search compares.
 MOST = 1000

@@ -33,7 +33,7 @@ WORSE = 0.01
 NEAR = 0.005
 #: Number of times that held-out documents are resampled.
 RESAMPLES = 2000
-#: Coverage of the intervals.
+#: Coverage of the intervals that are computed from resampled documents.
 SURE = 0.95
 #: Seed of the random numbers for resampling, which is fixed so that decisions are reproducible.
 _KEY = 20

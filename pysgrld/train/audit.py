@@ -37,7 +37,8 @@ _SOME = 1 / 3
 _PARTS = 4
 #: Number of an audited topic's top words that are looked up in the matching topic of a chain.
 TOP = 10
-#: A word is found if it is among this number of top words of the matching topic.
+#: A top word of an audited topic is found if it is among this number of top words of the matching
+#: topic.
 _AMONG = 20
 #: Part of the random seed, so that audits do not use the random numbers of other computations.
 _SEED = 2027

@@ -48,7 +48,8 @@ DOCUMENTS = 4
 EPOCHS = 60
 #: Minibatch size from which several ranks train a chain.
 FOR_RANKS = 100_000
-#: sgmc proposes this minibatch size only if an epoch then has at least this number of iterations.
+#: sgmc proposes the minibatch size `FOR_RANKS` only if an epoch then has at least this number of
+#: iterations.
 _STEPS = 100
 #: A sample lacks many words of the corpus if its share of unseen tokens (`TrainingNeeds.unseen`) is
 #: above this number. In random documents of Wikipedia, this share is .022 for 10,000 and .017 for

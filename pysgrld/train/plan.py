@@ -365,14 +365,17 @@ def _corpus(
     return corpus, None
 
 
-#: Topics are unreliable if the number of tokens per topic is below this number. For the source of
-#: this and the next numbers see docs/evaluation.md, "How much is enough?".
+#: Topics are unreliable if the number of tokens per topic is below this number (docs/evaluation.md,
+#: "How much is enough?").
 TOKENS = 300
-#: Topics may be reliable from this number of tokens per topic.
+#: Topics may be reliable from this number of tokens per topic (docs/evaluation.md, "How much is
+#: enough?").
 BETTER = 1000
-#: Minimum number of held-out documents for a useful comparison of scores.
+#: Minimum number of held-out documents for a useful comparison of scores (docs/evaluation.md, "How
+#: much is enough?").
 HELD_OUT_DOCUMENTS = 20
-#: Minimum number of held-out tokens for a useful comparison of scores, if documents are split.
+#: Minimum number of held-out tokens for a useful comparison of scores, if documents are split
+#: (docs/evaluation.md, "How much is enough?").
 HELD_OUT_TOKENS = 500
 
 

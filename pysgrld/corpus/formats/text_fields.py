@@ -47,8 +47,8 @@ SAMPLED = 200
 CHARACTERS = 40
 #: A field has long texts only if its texts have at least this mean number of words.
 WORDS = 4
-#: The mean text of a field with long texts is at least this many times as long as that of any other
-#: field.
+#: A field has long texts only if they are on average at least this many times as long as the texts
+#: of any other field.
 TIMES = 3
 #: If two texts are joined, this text is put between them. It is a blank line, which separates
 #: paragraphs.

@@ -26,8 +26,8 @@ TOPICS = 100
 SWEEPS = 30
 #: Number of Gibbs sweeps per layer in the settings of the authors.
 PUBLISHED_SWEEPS = 30
-#: Number of sweeps per layer, in these settings, over which the topics of tokens are counted. They
-#: are the last sweeps.
+#: In the settings of the authors, the topics of tokens are counted over this number of last sweeps
+#: per layer.
 PUBLISHED_KEPT = 10
 LINKS = ("counts", "binary", "real")
 

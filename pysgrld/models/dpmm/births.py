@@ -29,7 +29,7 @@ from pysgrld.types import Documents, Doubles, Int32s
 #: Initial size of a proposed component, as a fraction of all documents. The component's initial
 #: word frequencies are the mean of a document's frequencies and the corpus's.
 SHARE = 0.05
-#: Number of EM steps that then fit the component.
+#: Number of EM steps that fit a proposed component.
 STEPS = 20
 
 

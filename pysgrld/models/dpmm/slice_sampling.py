@@ -44,11 +44,12 @@ _STICKS, _COMPONENTS, _CONCENTRATION, _BETA, _FRESH = 1, 2, 3, 4, 8
 #: The conditional distribution of the concentration c is a mixture of two gamma distributions. With
 #: this value of the argument ``entity``, `_uniforms` draws the number that chooses between them.
 _CHOICE = 1 << 40
-#: With this value of ``entity`` and the next values, `_uniforms` draws numbers for label swaps.
+#: With this value of the argument ``entity`` and the next values, `_uniforms` draws numbers for
+#: label swaps.
 _SWAPS = 1 << 41
 #: Number of uniform random numbers that each component needs for label swaps.
 _UNIFORMS = 4
-#: With this value of ``entity``, `_uniforms` draws numbers for a birth or a death.
+#: With this value of the argument ``entity``, `_uniforms` draws numbers for a birth or a death.
 _BIRTHS = 1 << 42
 
 

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 DRIFT = 0.1
 #: Standard deviation of a word's log weight in the first slice.
 SPREAD = 3.0
-#: Minimum of the options that set these standard deviations. A smaller value could cause overflow
-#: in single precision.
+#: Minimum of the options for standard deviations of log weights. A smaller value could cause
+#: overflow in single precision.
 _LEAST = 1e-6
 #: Default number of Gibbs sweeps over each document of a minibatch.
 SWEEPS = 10

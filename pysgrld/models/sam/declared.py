@@ -30,16 +30,16 @@ KAPPA = 6.0
 SIGMA = 2.0
 #: Default concentration of the topics' mean, divided by the number of words in the vocabulary.
 KAPPA0 = 2.0
-#: Two numbers for each of these samplers. The first is the number of Hamiltonian trajectories of a
-#: document's proportions in an iteration. The second is the number of these trajectories whose ends
-#: are samples. For variational Bayes, the first number is the maximum number of steps.
+#: Numbers of Hamiltonian trajectories of a document's proportions, by sampler. The first is the
+#: number in an iteration, the second is the number of trajectories whose ends are samples. For
+#: variational Bayes, the first is the maximum number of steps.
 WALKS = {"gmc-bgibbs": (15, 1), "gmc-apprmh": (25, 10), "vi": (100, 1), "svi": (100, 1)}
-#: Both numbers for all other samplers.
+#: Numbers of Hamiltonian trajectories for all samplers that `WALKS` does not list.
 WALK = (60, 20)
-#: Step size of topics for each of these samplers. The unit is sqrt(K / (kappa D)), which is about
-#: the scale of the topics' posterior.
+#: Step size of topics, by sampler. The unit is sqrt(K / (kappa D)), which is about the scale of the
+#: topics' posterior.
 STEPS = {"gmc-bgibbs": (0.1, 1.0, 0.0), "gmc-apprmh": (0.3, 1.0, 0.0)}
-#: Step size of topics for all other samplers, in the same unit.
+#: Step size of topics for all samplers that `STEPS` does not list, in the unit sqrt(K / (kappa D)).
 STEP = (0.6, 30.0, 0.7)
 
 _GROUP = "Directions (--model sam)"

@@ -39,7 +39,7 @@ from pysgrld.types import Array, Block, Documents, Doubles, Floats, Key, Minibat
 
 #: Target acceptance rate of trajectories of proportions.
 ACCEPTED = 0.8
-#: Rate at which the step size of these trajectories adapts.
+#: Rate at which the step size of trajectories of proportions adapts.
 RATE = 0.05
 #: Initial step size of proportions, in units of their posterior scale 1 / sqrt(kappa).
 FIRST_STEP = 0.2

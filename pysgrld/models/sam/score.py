@@ -75,7 +75,8 @@ class LogPerplexity(DensityScorer):
         self.options, self.threads = options, threads
         # Number of samples that importance sampling has scored.
         self.proposed = 0
-        # Log of the sum, over these samples, of each document's density.
+        # Log of the sum of each document's densities, over the samples that importance sampling has
+        # scored.
         self._better: Doubles = np.zeros(len(whole))
         self._shares: Doubles | None = None
         self._idf: Doubles | None = None

@@ -28,9 +28,9 @@ _SHORT_NAME = 30
 _NAMES = 4_000_000
 #: Number of documents that are read at a time for their names.
 _TOGETHER = 4096
-#: A document without draws gets its interval from documents with draws in the same class. Classes
-#: are defined by the length of documents (from a power of 2 to the next) and by the share of the
-#: main topic. There are this number of classes by share, from 0 to 1.
+#: A document without draws gets its interval from documents with draws in the same class. A class
+#: has documents of similar length (from a power of 2 to the next) and similar share of the main
+#: topic. Shares from 0 to 1 are divided into this number of classes.
 _ALIKE = 16
 #: The map shows the name of a topic if at least this number of documents are mainly about the
 #: topic.

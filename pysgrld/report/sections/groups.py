@@ -32,8 +32,8 @@ _FEW = 30
 #: Documents have an order if neighbours are significantly more similar than random pairs. This is
 #: the minimum number of documents for a test of their order.
 _FEWEST = 20
-#: The difference between neighbours and random pairs is significant from this number of standard
-#: errors.
+#: Documents have an order if neighbours are more similar than random pairs by at least this number
+#: of standard errors.
 _SURELY = 3.0
 #: Kinds of columns shown by default.
 KINDS = ("category", "flag", "integer", "real", "time")
