@@ -68,7 +68,7 @@ def test_names_that_a_person_gave_stay_unless_forced(run):
         ("true", "the command printed nothing"),
         ("printf '\\033\\n'", "the command printed nothing"),
         ("printf '%0300d' 7", "the command printed a line of 300 characters; the maximum is 200"),
-        ("no-such-program", "ended with 127"),
+        ("no-such-program", "ended with exit code 127"),
     ],
 )
 def test_what_fails_is_said_in_a_line_and_other_names_are_kept(run, command, why):
