@@ -19,9 +19,10 @@ from pysgrld.run.files import digest_of
 from pysgrld.train.request import Request
 from pysgrld.train.start import train
 
-#: A run of a fifth of a second: eight posterior samples, checkpoints at 5, 10, 15, ...
+#: A run of an eighth of a second, without short chains: eight samples, checkpoints at 5, 10, 15, ...
 OPTIONS = {
     "topics": 4,
+    "starts": 1,
     "minibatch": 10,
     "sweeps": 2,
     "warm-up": 4,

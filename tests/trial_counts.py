@@ -1,5 +1,7 @@
 """How many trials, draws or copies a test makes."""
 
+import os
+
 import pytest
 
 
@@ -12,3 +14,8 @@ def counts(ci, nightly):
             pytest.param(nightly, id=f"n{nightly}", marks=pytest.mark.nightly),
         ],
     )
+
+
+def examples(night):
+    """Return how many examples Hypothesis makes of a property: a third by day of those of a night."""
+    return night if os.environ.get("SGMC_NIGHT") else -(-night // 3)

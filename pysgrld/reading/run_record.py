@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -65,6 +66,12 @@ def warn_once(line: str) -> None:
         logger.warning("%s", line)
 
 
+@functools.cache
+def _types_of_fields(kind: type) -> dict[str, Any]:
+    """Return the types of a class's fields, which take milliseconds to evaluate."""
+    return get_type_hints(kind)
+
+
 def model_and_options(run: RunDirectory) -> tuple[Model[Any], Resolved]:
     """Return the model and the options of a run.
 
@@ -93,7 +100,7 @@ def model_and_options(run: RunDirectory) -> tuple[Model[Any], Resolved]:
     resolved = restore_options(options)
     checked: dict[str, tuple[Any, Any]] = {}
     for record in (resolved, resolved.settings):
-        for field, hint in get_type_hints(type(record)).items():
+        for field, hint in _types_of_fields(type(record)).items():
             if field != "settings":
                 checked[f"option {option_name(field)}"] = getattr(record, field), hint
     if has_step_sizes(resolved):

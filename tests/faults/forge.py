@@ -55,12 +55,14 @@ KINDS: dict[str, list[str]] = {
         "keep-documents=on",
     ],
     "top-words": [*command_line(**_SHORT), "--set", "samples=2", "--set", "top-word-samples=20"],
-    "dlda": [*command_line(topics=None, **_SHORT), "--layers", "4,2"],
+    "dlda": [*command_line(topics=None, starts=None, **_SHORT), "--layers", "4,2"],
     "dpmm": [
-        *command_line(topics=None, sweeps=None, warm_up=None, burn_in=20, iterations=60),
+        *command_line(
+            topics=None, starts=None, sweeps=None, warm_up=None, burn_in=20, iterations=60
+        ),
         *("--model", "dpmm"),
     ],
-    "sam": [*command_line(sweeps=None, warm_up=None, **_SHORT), "--model", "sam"],
+    "sam": [*command_line(starts=None, sweeps=None, warm_up=None, **_SHORT), "--model", "sam"],
     "dtm": [
         *command_line(sweeps=None, warm_up=None, **_SHORT),
         *("--model", "dtm", "--time", "year", "--slices", "3"),

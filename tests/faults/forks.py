@@ -12,10 +12,12 @@ from pathlib import Path
 import fork_server
 from command_words import last_of_each
 
-#: A run of some hundred milliseconds, with all files that a run can have.
+#: A run of some hundred milliseconds, with all files that a run without short chains can have.
 SMALL = (
     "-k",
     "4",
+    "--set",
+    "starts=1",
     "--minibatch",
     "20",
     "--sweeps",

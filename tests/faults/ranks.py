@@ -20,8 +20,8 @@ MAIN = Path(__file__).with_name("rank_main.py")
 #: A run of 12 iterations, three of them of the warm-up, with checkpoints at 4, 8 and 12.
 SMALL = {
     "topics": 4, "minibatch": 10, "sweeps": 2, "warm-up": 3, "burn-in": 4, "sample-every": 2, "seed": 3,
-    "iterations": 12, "keep": 3, "holdout": 10, "min-df": 1, "stop-words": "none", "eval-every": "1h",
-    "checkpoint-every": 4, "threads": 1,
+    "iterations": 12, "keep": 3, "holdout": 10, "starts": 1, "min-df": 1, "stop-words": "none",
+    "eval-every": "1h", "checkpoint-every": 4, "threads": 1,
 }  # fmt: skip
 
 

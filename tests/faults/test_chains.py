@@ -88,7 +88,7 @@ def test_a_suspended_chain_is_woken_to_stop(tmp_path, trials, number):
 @pytest.mark.row(75)
 def test_a_suspended_chain_does_not_outlast_the_time_limit(tmp_path, trials):
     """Red with: the time limit left to the chains alone."""
-    for limit in (10, 40, 160):  # on a slow machine the first limits end a run that has only begun
+    for limit in (6, 24, 96):  # on a slow machine the first limits end a run that has only begun
         folder = tmp_path / str(limit)
         folder.mkdir()
         with chains(folder, "--time-limit", f"{limit}s") as (process, pids):
@@ -136,8 +136,7 @@ def test_a_chain_that_does_nothing_is_killed_and_named(monkeypatch, trials):
     ("number", "code"),
     [
         ("SIGKILL", 87),
-        ("SIGSEGV", 70),
-        pytest.param("SIGABRT", 70, marks=pytest.mark.nightly),  # as SIGSEGV
+        *(pytest.param(name, 70, marks=pytest.mark.nightly) for name in ("SIGSEGV", "SIGABRT")),
     ],
     ids=str,
 )
@@ -164,7 +163,14 @@ def test_the_signal_that_ended_a_chain_is_named(tmp_path, trials, number, code):
 
 
 @pytest.mark.row(76)
-def test_a_chain_killed_while_it_stops_is_not_said_to_have_saved(monkeypatch, trials):
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (signal.SIGKILL, "was killed by SIGKILL, most often because memory ran out"),
+        (signal.SIGSEGV, "was ended by SIGSEGV"),
+    ],
+)
+def test_a_chain_killed_while_it_stops_is_not_said_to_have_saved(monkeypatch, trials, number, said):
     """Red with: every process that ended by a signal after a stop counted as stopped in order."""
     monkeypatch.setattr(processes, "in_process", children.chain)
     stop, heard = StopFlag(), Heard()
@@ -172,14 +178,12 @@ def test_a_chain_killed_while_it_stops_is_not_said_to_have_saved(monkeypatch, tr
 
     def start_and_kill(tasks, chains, stop):
         start(tasks, chains, stop)
-        chains[-1].process.kill()
+        os.kill(chains[-1].process.pid, number)
 
     monkeypatch.setattr(processes, "_start", start_and_kill)
     stop.stop("SIGTERM")
     processes.run_all(["deaf"], heard, stop)
-    assert heard.lines == [
-        (1, "failed", "was killed by SIGKILL, most often because memory ran out")
-    ]
+    assert heard.lines == [(1, "failed", said)]
     trials()
 
 

@@ -12,8 +12,10 @@ from trial_counts import counts
 
 from pysgrld.run import RunDirectory
 
-#: Long enough to be killed some times on its way.
-LONG = ("--iterations", "500")
+#: Long enough to be killed some times on its way, in short chains and after them.
+LONG = ("--iterations", "120", "--set", "starts=3")
+#: Five checkpoints.
+BRIEF = ("--iterations", "20")
 
 #: Points that a start passes after which something else is on the disk, by what they belong to.
 POINTS = {
@@ -88,21 +90,21 @@ def test_a_kill_at_a_point_of_the_protocol_leaves_the_old_or_the_new(
 ):
     """Red with: a run that was killed before its last line of metrics taken for done."""
     rng = random.Random(point)
-    passes = 1 if point in POINTS["prepare"] or point.startswith("create") else 12
+    passes = 1 if point in POINTS["prepare"] or point.startswith("create") else 5
     for trial in range(n):
         run = forks.folder / f"run-{trial}"
         nth = rng.randint(1, passes)
-        child = forks.start(*forks.train(run.name), fail=f"{point}:kill:{nth}")
+        child = forks.start(*forks.train(run.name, *BRIEF), fail=f"{point}:kill:{nth}")
         code = child.wait()
         if code == 0:  # the point is passed less often than that
             shutil.rmtree(run)
-            forks.start(*forks.train(run.name), fail=f"{point}:kill").wait()
+            forks.start(*forks.train(run.name, *BRIEF), fail=f"{point}:kill").wait()
         else:
             assert code == -signal.SIGKILL, child.stderr
         if (run / "config.json").exists():
             check_intact(run)
-        forks(*forks.train(run.name))
-        assert (record(run), metrics(run)) == undisturbed()[:2]
+        forks(*forks.train(run.name, *BRIEF))
+        assert (record(run), metrics(run)) == undisturbed(*BRIEF)[:2]
         assert left_behind(forks.folder) == []
         trials()
 

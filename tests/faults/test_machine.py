@@ -52,7 +52,7 @@ def test_thirty_two_descriptors_are_enough(folder, whole, trials):
     few = limited(resource.RLIMIT_NOFILE, 32)
     sgmc(folder, "train", "corpus.txt", *command_line(), "--out", "run", preexec_fn=few)
     assert result(folder) == result(whole)
-    for command in ("topics", "eval", "checkpoint verify"):
+    for command in ("eval", "checkpoint verify"):
         sgmc(folder, *command.split(), "run", preexec_fn=few)
     trials()
 

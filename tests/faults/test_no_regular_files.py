@@ -56,15 +56,25 @@ def trained(forks_of_module):
 
 
 COMMANDS = [["topics"], ["eval"], ["diagnose"], ["train"]]
+KINDS = [pipe, device, endless, large]
+#: Every file is a pipe by day, and of one other kind.
+BY_DAY = [(name, kind, 1) for i, name in enumerate(FILES) for kind in (pipe, KINDS[1 + i % 3])]
 
 
 @pytest.mark.row(80)
-@pytest.mark.parametrize("kind", [pipe, device, endless, large], ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize(
-    "commands", [pytest.param(1, id="n1"), pytest.param(4, id="n4", marks=pytest.mark.nightly)]
+    ("name", "kind", "commands"),
+    [
+        *BY_DAY,
+        *(
+            pytest.param(name, kind, 4, marks=pytest.mark.nightly)
+            for name in FILES
+            for kind in KINDS
+        ),
+    ],
+    ids=lambda value: getattr(value, "__name__", str(value)),
 )
-@pytest.mark.parametrize("name", FILES)
-def test_no_command_waits_for_what_is_no_file(name, commands, kind, trained, trials):
+def test_no_command_waits_for_what_is_no_file(name, kind, commands, trained, trials):
     """Red with: a file of a run or a corpus opened by its name alone; samples hashed to their end."""
     forks = trained
     root = forks.folder / "sgmc-runs"

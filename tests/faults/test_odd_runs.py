@@ -27,9 +27,9 @@ OF_SAMPLES = [["topics", "--intervals"], ["eval", "--corpus", "corpus.txt"], ["d
 
 KINDS = {
     "lda": command_line(iterations=100),
-    "dlda": [*command_line(topics=None, iterations=100), "--layers", "4,2"],
+    "dlda": [*command_line(topics=None, starts=None, iterations=100), "--layers", "4,2"],
     "dpmm": [
-        *command_line(topics=None, sweeps=None, warm_up=None, iterations=100),
+        *command_line(topics=None, starts=None, sweeps=None, warm_up=None, iterations=100),
         *("--model", "dpmm"),
     ],
 }

@@ -215,14 +215,21 @@ def states(disk, rng):
 
 
 def problems(trace, folder, *, without=None, enough=None, every=1):
-    """Try every moment with some of its states; return the faults and the number of trials."""
+    """Try every moment with some of its states; return the faults and the number of trials.
+
+    Moments before the first flush ``without`` which it is tried are those of the whole record.
+    """
     disk, rng, seen, wrong = Disk(), random.Random(7), set(), []
-    promised = -1
+    promised, differs = -1, without is None
     for kind, ident, what, point in trace:
         if kind == "acknowledged":
             promised = ident
-        elif not (kind == "fsync" and point == without):
+        elif kind == "fsync" and point == without:
+            differs = True
+        else:
             disk.do(kind, ident, what)
+        if not differs:
+            continue
         for left in states(disk, rng):
             tree = left.tree()
             if (tree, promised) in seen:

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 
+import fork_server
 import pytest
 from faults import ranks
 from faults_runs import write_corpus
@@ -19,6 +20,8 @@ pytest.importorskip("mpi4py", reason="no mpi4py here: pip install mpi4py mpich")
 if not ranks.MPIEXEC.exists():
     pytest.skip("no mpiexec of the mpich wheel here", allow_module_level=True)
 
+#: Deep LDA, which has no short chains.
+DEEP = {"topics": None, "starts": None, "layers": "20,8"}
 #: What is sampled of documents is kept, by each rank of its own ones.
 KEPT = {"algo": "gibbs", "minibatch": None, "warm_up": None}
 #: Models and samplers whose counts are added up in ways of their own.
@@ -27,13 +30,13 @@ FORMS = {
     "one": {"topics": 1},
     "lazy": {"lazy": "on"},
     "many": {"topics": 150, "lazy": "on"},
-    "deep": {"topics": None, "layers": "20,8"},
+    "deep": DEEP,
     "ovb": {"algo": "ovb", "warm_up": None, "burn_in": None},
     "sgrld": {"algo": "sgrld", "topics": 150, "counts": "sampled"},
     "sgrhmc": {"algo": "sgrhmc", "topics": 150},
     "gibbs": KEPT,
     "gibbs-learned": KEPT | {"alpha": "learn", "eta": "learn", "topics": 150},
-    "gibbs-deep": KEPT | {"topics": None, "layers": "20,8"},
+    "gibbs-deep": KEPT | DEEP,
     "kept": {"keep_documents": "on", "minibatch": None},
     "kept-ovb": {"algo": "ovb", "warm_up": None, "burn_in": None}
     | {"keep_documents": "on", "minibatch": None},
@@ -50,10 +53,10 @@ HELD = {
     "sgrld": {"algo": "sgrld"},
     "sgrhmc": {"algo": "sgrhmc"},
     "ovb": {"algo": "ovb", "warm_up": None, "burn_in": None},
-    "deep": {"topics": None, "layers": "20,8"},
+    "deep": DEEP,
     "few": {"topics": 150, "minibatch": 2},  # one of three has no documents
     "seeds": {"seed_words": "topics.txt", "lazy": "on"},
-    "tlfsgr": {"topics": None, "layers": "20,8", "algo": "tlfsgr"},
+    "tlfsgr": DEEP | {"algo": "tlfsgr"},
     "tlasgr": {
         "algo": "tlasgr",
         "topics": 150,
@@ -137,29 +140,29 @@ def test_short_chains_are_dealt_to_the_ranks_and_begin_the_same_topics(folder, t
 
 
 @pytest.mark.row(42)
-def test_a_stop_in_a_short_chain_of_one_rank_stops_all(folder, alone, trials):
+def test_a_stop_in_a_short_chain_of_one_rank_stops_all(folder, trials):
     """Red with: others that wait for the one who has stopped; a reason that nobody knows."""
-    ended = ranks.train(3, folder, act=(1, "short-stop", 2))
+    ended = ranks.train(2, folder, starts=16, act=(1, "short-stop", 2))
     assert ended.code == 85, ended
     assert "SIGTERM (rank 1): stopped before the first iteration" in ended.said
-    assert short_chains(folder) == [3, 3, 3]  # of 16
+    assert short_chains(folder) == [3, 3, 0]  # of 16
     assert status(folder / "run")["state"] == "interrupted"
     stored = list(folder.glob("run/short-chains/part-*-step-00000003-*"))
-    assert len(stored) == 6  # of the rounds before
-    ended = ranks.train(2, folder, act=(0, "short", 0))
+    assert len(stored) == 4  # of the rounds before
+    ended = ranks.train(2, folder, starts=16, act=(0, "short", 0))
     assert ended.code == 0, ended
-    assert short_chains(folder) == [5, 5, 3]  # five more of each of the two ranks
-    assert ranks.state(folder / "run") == ranks.state(alone / "run")
+    assert short_chains(folder) == [6, 6, 0]  # six more of each
+    assert ranks.train(0, folder, out="one", starts=16).code == 0
+    assert ranks.state(folder / "run") == ranks.state(folder / "one")
     trials()
 
 
 @pytest.mark.row(42)
-def test_a_short_chain_that_is_not_finite_lets_all_begin_at_random(folder, trials):
+def test_a_short_chain_that_is_not_finite_lets_all_begin_at_random(folder, alone, trials):
     """Red with: a rank that leaves the others waiting; a start from the chains of the others."""
-    ended = ranks.train(3, folder, act=(2, "short-bad", 1))
+    ended = ranks.train(2, folder, starts=4, act=(1, "short-bad", 1))
     assert ended.code == 0, ended
-    assert ranks.train(0, folder, out="one", starts=1).code == 0
-    assert ranks.state(folder / "run") == ranks.state(folder / "one")
+    assert ranks.state(folder / "run") == ranks.state(alone / "run")
     trials()
 
 
@@ -195,12 +198,14 @@ def test_ranks_that_hold_topics_of_some_words_each_write_the_bytes_of_one_proces
 
 
 @pytest.mark.row(42)
+@pytest.mark.parametrize("first", [0, pytest.param(2, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("form", nightly_but(["lazy", "gibbs"], "lazy"))
-def test_topics_that_ranks_hold_go_on_with_any_number_of_them(wide, form, trials):
+def test_topics_that_ranks_hold_go_on_with_any_number_of_them(wide, form, first, trials):
     """Red with: rows that are dealt by another number of ranks; times of rows that wait lost."""
-    for number, more in ((2, {"act": (1, "SIGTERM", 6)}), (3, {})):
+    shutil.rmtree(wide / f"{form}-on", ignore_errors=True)
+    for number, more in ((first, {"iterations": 6}), (3, {})):
         ended = ranks.train(number, wide, out=f"{form}-on", **HELD[form], **more)
-        assert (ended.code == 0) == (not more), ended
+        assert ended.code == 0, ended
         trials()
     ended = ranks.train(0, wide, out=f"{form}-whole", **HELD[form])
     assert ended.code == 0, ended
@@ -209,39 +214,34 @@ def test_topics_that_ranks_hold_go_on_with_any_number_of_them(wide, form, trials
 
 
 @pytest.mark.row(42)
-def test_ranks_go_on_with_the_topics_of_another_run_as_one_process_does(alone, trials):
+@pytest.mark.parametrize("kept", [{}, pytest.param(KEPT, marks=pytest.mark.nightly)], ids=str)
+def test_ranks_go_on_with_the_topics_of_another_run_as_one_process_does(folder, kept, trials):
     """Red with: a rank that begins with topics of its own; a corpus that each rank joins."""
-    write_corpus(alone / "new.txt", seed=1)
+    write_corpus(folder / "new.txt", seed=1)
+    assert ranks.train(0, folder, iterations=8, **kept).code == 0
     for out, number in (("next-0", 0), ("next-2", 2)):
         more = {"from": "run", "forget": 60, "iterations": 8, "corpus": "new.txt"}
-        ended = ranks.train(number, alone, out=out, **more)
+        ended = ranks.train(number, folder, out=out, **kept | more)
         assert ended.code == 0, ended
-    assert ranks.state(alone / "next-0", 8) == ranks.state(alone / "next-2", 8)
-    assert ranks.state(alone / "next-0", 8) != ranks.state(alone / "run", 8)
+    assert ranks.state(folder / "next-0", 8) == ranks.state(folder / "next-2", 8)
+    assert ranks.state(folder / "next-0", 8) != ranks.state(folder / "run", 8)
     trials()
 
 
 @pytest.mark.row(42)
-def test_documents_that_ranks_keep_go_on_with_any_number_of_them(folder, trials):
+@pytest.mark.parametrize("first", [0, pytest.param(3, marks=pytest.mark.nightly)])
+def test_documents_that_ranks_keep_go_on_with_any_number_of_them(folder, first, trials):
     """Red with: a checkpoint that has the documents of the first rank alone; parts by another order.
 
     Red with: ranks that go on with documents of others; one that gives tokens their first topics anew.
     """
     given = FORMS["gibbs-learned"]
-    for number, more in ((0, {"out": "one"}), (3, {"act": (1, "SIGTERM", 6)}), (2, {})):
-        ended = ranks.train(number, folder, **given, **more)
-        assert ended.code == (85 if "act" in more else 0), ended
+    for number, more in ((0, {"out": "one"}), (first, {"iterations": 6}), (2, {})):
+        ended = ranks.train(number, folder, **given | more)
+        assert ended.code == 0, ended
         trials()
     for step in (8, 12):
         assert ranks.state(folder / "run", step) == ranks.state(folder / "one", step)
-    write_corpus(folder / "new.txt", seed=1)
-    for out, number in (("next-0", 0), ("next-2", 2)):  # with the topics of another run
-        more = {"from": "run", "forget": 60, "iterations": 8, "corpus": "new.txt"}
-        ended = ranks.train(
-            number, folder, out=out, **(given | {"alpha": None, "eta": None} | more)
-        )
-        assert ended.code == 0, ended
-    assert ranks.state(folder / "next-0", 8) == ranks.state(folder / "next-2", 8)
 
 
 @pytest.mark.nightly
@@ -261,14 +261,13 @@ def test_every_form_writes_the_bytes_of_one_process(folder, form, number, trials
 @pytest.mark.row(42)
 def test_a_signal_to_one_rank_stops_all_and_any_number_goes_on(folder, alone, trials):
     """Red with: a rank that looks at its own signals alone (the others wait for it without end)."""
-    for number, act, at in ((3, (2, "SIGUSR1", 3), 3), (2, (0, "SIGINT", 9), 9)):
-        ended = ranks.train(number, folder, act=act)
-        assert ended.code == 85, ended
-        assert f"{act[1]} (rank {act[0]}): all ranks stopped after iteration {at}" in ended.said
-        assert (status(folder / "run")["step"], ranks.newest(folder / "run")) == (at, at)
-        trials()
+    ended = ranks.train(2, folder, act=(1, "SIGUSR1", 3))
+    assert ended.code == 85, ended
+    assert "SIGUSR1 (rank 1): all ranks stopped after iteration 3" in ended.said
+    assert (status(folder / "run")["step"], ranks.newest(folder / "run")) == (3, 3)
     assert ranks.train(0, folder).code == 0
     assert ranks.state(folder / "run") == ranks.state(alone / "run")
+    trials()
 
 
 @pytest.mark.row(12)
@@ -326,7 +325,7 @@ def test_killed_and_stopped_at_random_it_ends_with_the_same_bits(folder, alone, 
 def test_a_launcher_that_is_killed_takes_all_ranks_with_it(folder, alone, trials):
     ended = ranks.train(2, folder, act=(1, "launcher", 6))
     assert ended.code == -9, ended
-    ended = ranks.train(2, folder)  # its lock would be refused while a rank lives
+    ended = ranks.train(0, folder)  # its lock would be refused while a rank lives
     assert ended.code == 0, ended
     assert ranks.state(folder / "run") == ranks.state(alone / "run")
     trials()
@@ -365,7 +364,7 @@ def test_an_error_of_the_one_who_writes_ends_the_others_who_wait(
     folder, act, code, message, trials
 ):
     """Before the first iteration, and after the last. Red with: others who wait for a value alone."""
-    ended = ranks.train(2, folder, iterations=4)
+    ended = ranks.train(0, folder, iterations=4)
     assert ended.code == 0, ended
     ended = ranks.train(2, folder, act=(0, act, 5), rank_timeout="60s")
     assert ended.code == code, ended
@@ -393,10 +392,9 @@ def test_what_nobody_foresees_in_one_rank_ends_all_at_once(folder, act, code, tr
 @pytest.mark.parametrize("variable", ["PMI_SIZE", "OMPI_COMM_WORLD_SIZE"])
 def test_a_launcher_of_another_library_is_refused(folder, variable, trials):
     """Red with: the guard left out (four chains write into one run)."""
-    env = os.environ | {variable: "4"}
-    command = [sys.executable, "-m", "pysgrld", "train", "--mpi", "corpus.txt", "--out", "run"]
-    ended = subprocess.run(
-        command, cwd=folder, env=env, capture_output=True, text=True, check=False
+    command = [fork_server.SGMC, "train", "--mpi", "corpus.txt", "--out", "run"]
+    ended = fork_server.shared().run(
+        command, folder, text=True, seconds=200, env=os.environ | {variable: "4"}
     )
     assert ended.returncode == 64, ended.stderr
     assert "the launcher started 4 processes, but the MPI library (" in ended.stderr
@@ -467,7 +465,11 @@ def test_a_rank_of_an_older_processor_is_met(folder, alone, trials):
     ("options", "message"),
     [
         (("--algo", "cgs"), "--mpi: --algo cgs draws the topics of all tokens one after the other"),
-        (("--model", "sam"), "--mpi: --model sam is trained by a single process"),
+        pytest.param(  # as the first; its words: tests/unit/test_chain_launch.py
+            ("--model", "sam"),
+            "--mpi: --model sam is trained by a single process",
+            marks=pytest.mark.nightly,
+        ),
         (("--chains", "2"), "--chains does not apply to --mpi"),
     ],
 )

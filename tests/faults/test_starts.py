@@ -179,7 +179,7 @@ def has_ended(child):
 def test_of_many_starts_one_trains_and_the_others_are_told_who(forks, trials, n, before):
     """So many at the same moment, where nothing, an empty folder or an unfinished run lies."""
     run = forks.folder / "run"
-    env, length = {"SLURM_JOB_ID": "4711"}, ("--set", "starts=1", "--iterations", "30")
+    env, length = {"SLURM_JOB_ID": "4711"}, ("--iterations", "30")
     if before == "run":
         forks.start(*forks.train(), *length, fail="commit.rename:kill:4").wait()
     elif before == "empty folder":

@@ -146,6 +146,7 @@ def test_a_line_of_a_gigabyte_is_bounded_by_max_line(
 
 
 TRAIN = ("-k", "2", "--iterations", "4", "--set", "warm-up=1", "--set", "burn-in=1", "--quiet")
+TRAIN += ("--set", "starts=1")
 REFUSED = {
     "empty file": ("", (), "the file is empty"),
     "empty documents": ("\n\n \n\t\n", (), "no document has a word"),

@@ -35,7 +35,21 @@ def compared(name, found):
     }
 
 
-@pytest.mark.parametrize("name", RUNS)
+#: Cases whose parts other cases have by day: two options together, or a model in another size.
+BY_NIGHT = {
+    "lda-scir-natural-log",
+    "lda-scir-learned-lazy",
+    "lda-gibbs-many",
+    "lda-cgs-learned",
+    "lda-exact-learned",
+    "dlda-one",
+    "preset-dlda-2017-gibbs",
+}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.nightly) if n in BY_NIGHT else n for n in RUNS]
+)
 def test_a_run_gives_the_bits_that_it_always_gave(name, tmp_path):
     assert compared(name, run_hashes(name, tmp_path)) == compared(name, GOLDEN[name])
 

@@ -3,7 +3,8 @@
 import os
 
 from hypothesis import settings
+from trial_counts import examples
 
-settings.register_profile("fixed", derandomize=True, database=None)
+settings.register_profile("fixed", derandomize=True, database=None, max_examples=examples(100))
 settings.register_profile("night", database=None)
 settings.load_profile("night" if os.environ.get("SGMC_NIGHT") else "fixed")

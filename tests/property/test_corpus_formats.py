@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from trial_counts import examples
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus.formats import counts as shared
@@ -155,7 +156,7 @@ def dense(corpus: Corpus, names: list[str]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("forms", [list(WRITERS)[i::4] for i in range(4)], ids=" | ".join)
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=examples(9), deadline=None)
 @given(x=matrices(), run=st.sampled_from([3, 7, 2**21]))
 def test_every_format_gives_the_corpus_that_uci_gives(forms, x, run):
     """Red with: rows and columns exchanged; one run of the sort lost; ids one off."""
@@ -177,7 +178,7 @@ def test_every_format_gives_the_corpus_that_uci_gives(forms, x, run):
                 assert np.array_equal(dense(matched, names), x), form
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 20), st.integers(0, 3)), max_size=60),
     st.integers(1, 12),

@@ -19,6 +19,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.tokens import folded, tokens
+from trial_counts import examples
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus import lines as decompress_module
@@ -93,7 +94,7 @@ def entries(corpus: Corpus) -> list[Counter[str]]:
     ]
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250), deadline=None)
 @given(st.lists(TEXT, min_size=1, max_size=6))
 def test_the_tokeniser_equals_its_specification_for_any_unicode(texts):
     """Red with: a run of one ideograph dropped, or of one letter kept; a run that does not end where
@@ -102,7 +103,7 @@ def test_the_tokeniser_equals_its_specification_for_any_unicode(texts):
     assert found == [Counter(tokens(text)) for text in texts]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(TEXT, min_size=1, max_size=4), st.sets(st.sampled_from(["aa", "éa", "ss", "中한"])))
 def test_a_closed_dictionary_knows_its_words_and_no_others(texts, words):
     found = bags(count_words([text.encode() for text in texts]), Dictionary(sorted(words)))
@@ -110,7 +111,7 @@ def test_a_closed_dictionary_knows_its_words_and_no_others(texts, words):
     assert found == [Counter({w: n for w, n in c.items() if w in words}) for c in every]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.text(st.characters(max_codepoint=127, exclude_characters="\0")))
 def test_on_ascii_the_tokens_are_those_of_scikit_learn(text):
     analyse = pytest.importorskip("sklearn.feature_extraction.text").CountVectorizer()
@@ -118,7 +119,7 @@ def test_on_ascii_the_tokens_are_those_of_scikit_learn(text):
     assert counted([text.encode()]) == [expected]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(TEXT, max_size=5))
 def test_another_pattern_equals_its_regular_expression(texts):
     pattern = re.compile(r"[^\W_]")
@@ -127,7 +128,7 @@ def test_another_pattern_equals_its_regular_expression(texts):
     assert found == [Counter(pattern.findall(text)) for text in normal]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     st.lists(
         st.one_of(
@@ -163,7 +164,7 @@ def is_utf8(data: bytes) -> bool:
     return True
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.lists(st.text("abc é", max_size=12), min_size=1, max_size=40), st.integers(1, 40))
 def test_words_and_counts_do_not_depend_on_how_documents_are_batched(texts, size):
     documents = [text.encode() for text in texts]
@@ -192,7 +193,7 @@ def uci(bag: list[dict[int, int]]) -> str:
     return f"{len(bag)}\n9\n{len(lines)}\n" + "".join(lines)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(BAG, st.sampled_from(sorted(COMPRESS)), st.integers(16, 80))
 def test_counts_that_were_written_are_read_whatever_the_compression_and_blocks(bag, kind, step):
     with folder() as path, pytest.MonkeyPatch.context() as patch:
@@ -207,7 +208,7 @@ def test_counts_that_were_written_are_read_whatever_the_compression_and_blocks(b
         assert corpus.lengths().tolist() == [sum(row.values()) for row in bag]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.lists(TEXT, max_size=8), st.sampled_from(sorted(COMPRESS)), st.integers(1, 64))
 def test_text_is_counted_line_by_line_whatever_the_compression_and_blocks(texts, kind, step):
     # names are left out, and so are texts such as NA
@@ -224,7 +225,7 @@ def test_text_is_counted_line_by_line_whatever_the_compression_and_blocks(texts,
         assert entries(corpus) == expected
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(BAG, st.data())
 def test_renaming_words_keeps_counts_and_sorts_them(bag, data):
     remap = np.asarray(data.draw(st.permutations(range(-3, 7))), np.int32)
@@ -244,7 +245,7 @@ def test_renaming_words_keeps_counts_and_sorts_them(bag, data):
         )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.text("0123456789 \t\n\r-.eN", max_size=60))
 def test_lines_of_numbers_are_parsed_exactly_as_far_as_they_are_right(text):
     ids, words, counts, wrong = parse_entries(text.encode(), 1, 50, 40, COUNT)
@@ -263,7 +264,7 @@ def test_lines_of_numbers_are_parsed_exactly_as_far_as_they_are_right(text):
     assert list(zip(ids.tolist(), words.tolist(), counts.tolist(), strict=True)) == good
 
 
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=examples(75), deadline=None)
 @given(st.binary(max_size=200), st.sampled_from(["docword.x.txt", "x.txt", "x.jsonl", "v"]))
 def test_any_file_is_a_corpus_or_a_corpus_error(data, name):
     with folder() as path:
@@ -277,7 +278,7 @@ def test_any_file_is_a_corpus_or_a_corpus_error(data, name):
         assert sorted(p.name for p in path.iterdir()) == sorted(left)
 
 
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=examples(75), deadline=None)
 @given(st.sampled_from(["gz", "bz2", "xz", "zst"]), st.integers(0, 10**6), st.integers(1, 255))
 def test_a_changed_byte_never_escapes_as_anything_but_damage(kind, place, flip):
     data = bytearray(COMPRESS[kind](b"some words, more words and other words\n" * 20))

@@ -13,6 +13,7 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
+from trial_counts import examples
 
 from pysgrld.run import RunDirectory, packing
 from pysgrld.run.checkpoint_read import seal, unseal
@@ -38,7 +39,7 @@ JSON = st.recursive(
     max_leaves=20,
 )
 TABLE = st.dictionaries(st.text(string.ascii_letters, max_size=8), JSON, max_size=6)
-FEW = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=examples(30), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @FEW
@@ -57,7 +58,7 @@ def test_any_arrays_come_back_bit_for_bit(given_arrays: dict[str, np.ndarray], f
         assert found[name].tobytes() == little.tobytes()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.binary(max_size=200) | JSON.map(lambda value: json.dumps(value).encode()))
 def test_any_header_is_refused_in_one_way(head: bytes) -> None:
     try:
@@ -67,7 +68,7 @@ def test_any_header_is_refused_in_one_way(head: bytes) -> None:
     assert json.loads(head) == {}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     st.dictionaries(
         NAMES,
@@ -101,7 +102,7 @@ def test_any_manifest_comes_back_and_its_bytes_are_canonical(content: dict[str, 
     assert seal(content) == data
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(TABLE, st.data())
 def test_any_change_of_a_manifest_is_refused(content: dict[str, Any], data: st.DataObject) -> None:
     content = {"a": 1} | content
@@ -126,7 +127,7 @@ def test_two_configurations_are_the_same_exactly_if_no_difference_is_shown(
     assert differences(first.fields, first.fields) == []
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(20), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.sampled_from(["train", "save", "drop", "stop"]), max_size=25))
 def test_any_order_of_stops_gives_back_the_record_of_the_last_checkpoint(
     actions: list[str],

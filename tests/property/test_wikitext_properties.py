@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from trial_counts import examples
 
 from pysgrld.corpus.formats.mediawiki import stripper
 
@@ -99,7 +100,7 @@ def test_text_without_markup_is_left_alone(text):
     assert strip(text.encode()) == text.encode()
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(pages)
 def test_what_is_stripped_once_is_stripped(page):
     """Of well-formed pages: what is put together from the scraps of others may be markup."""
