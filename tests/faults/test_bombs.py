@@ -67,7 +67,7 @@ def test_a_list_of_works_is_read_some_at_a_time(kind, tmp_path, peak, small, tri
 def test_a_work_without_end_is_refused_or_left_out(kind, tmp_path, peak, small, trials):
     """The works before and after it are read. Red with: the size of a work not looked at."""
     begin, more = ENDLESS[kind]
-    data = WORKS[kind] + begin + more * (2**18 // len(more)) + WORKS[kind]
+    data = WORKS[kind] + begin + more * (2**20 // len(more)) + WORKS[kind]
     with pytest.raises(
         CorpusError, match=r"(work|entry) 2: the (work|entry) has more than 65536 bytes"
     ):

@@ -106,7 +106,7 @@ def test_where_lines_cannot_be_written_training_goes_on_and_ends_with_74(
 @pytest.mark.row(18)
 @pytest.mark.parametrize("name", ["metrics", "log", "status", "sample"])
 @pytest.mark.parametrize(
-    "nth", [2, *(pytest.param(n, marks=pytest.mark.nightly) for n in (3, 6)), 4]
+    "nth", [*(pytest.param(n, marks=pytest.mark.nightly) for n in (2, 3, 6)), 4]
 )
 def test_what_fails_once_is_written_later_and_nothing_is_missing(
     forks, undisturbed, trials, name, nth

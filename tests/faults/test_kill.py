@@ -39,6 +39,11 @@ POINTS = {
     ],
     "lines": ["metrics.write", "sample.write", "sample.rename", "sample.drop", "status.rename"],
 }
+#: Flushes, before which a kill leaves on the disk what it leaves at the next point.
+SAME = {
+    *("create.fsync", "state.fsync", "manifest.fsync"),
+    *("checkpoint.fsync_folder", "commit.fsync_folder"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +89,14 @@ def test_kills_at_random_times_lose_nothing_and_change_nothing(forks, undisturbe
 
 @pytest.mark.row(2)
 @counts(1, 20)
-@pytest.mark.parametrize("point", [p for points in POINTS.values() for p in points])
+@pytest.mark.parametrize(
+    "point",
+    [
+        pytest.param(p, marks=pytest.mark.nightly) if p in SAME else p
+        for points in POINTS.values()
+        for p in points
+    ],
+)
 def test_a_kill_at_a_point_of_the_protocol_leaves_the_old_or_the_new(
     forks, undisturbed, trials, point, n
 ):

@@ -136,7 +136,7 @@ def test_a_plan_that_is_too_large_is_refused_before_training(what, folder, trial
         arguments = ["corpus.txt", "-k", "262144"]
     elif what == "vocabulary":
         entries = [(d, 1 + w, 1) for d in range(1, 21) for w in (d, d + 20, d + 50)]
-        arguments = [docword(folder, 20, 400_000, entries), "-k", "64"]
+        arguments = [docword(folder, 20, 100_000, entries), "-k", "256"]
     else:
         arguments = [docword(folder, 20, 20, [(d, d, 8_000_000) for d in range(1, 21)]), "-k", "4"]
         options += ["--sweeps", "2", "--holdout", "0"]
@@ -192,7 +192,7 @@ def test_memory_is_no_more_than_planned(options, folder, trials):
     """
     entries = [(d, 1 + w, 1) for d in range(1, 61) for w in range(d, d + 2000, 7)]
     corpus = docword(folder, 60, 2100, entries)
-    command = ["train", corpus, *options, "--out", "run", "--threads", "1", "--iterations", "8"]
+    command = ["train", corpus, *options, "--out", "run", "--threads", "1", "--iterations", "6"]
     command += [
         "--set",
         "warm-up=2",

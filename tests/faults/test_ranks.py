@@ -57,10 +57,8 @@ HELD = {
     "few": {"topics": 150, "minibatch": 2},  # one of three has no documents
     "seeds": {"seed_words": "topics.txt", "lazy": "on"},
     "tlfsgr": DEEP | {"algo": "tlfsgr"},
-    "tlasgr": {
-        "algo": "tlasgr",
-        "topics": 150,
-    },  # every rank holds all, and reads other words again
+    # every rank holds all, and reads other words again
+    "tlasgr": {"algo": "tlasgr", "topics": 150, "starts": None},
     "gibbs": KEPT | {"topics": 130},
     "gibbs-eta": KEPT | {"eta": "learn"},
 }

@@ -54,9 +54,10 @@ def test_a_run_of_another_format_is_refused_and_left_alone(schema, copied, trial
 def test_a_run_that_was_told_to_reflect_is_another_than_one_by_default(tmp_path, trials):
     """Red with: a boundary that is left out of the configuration."""
     write_corpus(tmp_path / "corpus.txt")
-    stopped_here(tmp_path, 20, algo="tlasgr", boundary="reflect")
+    deep = {"algo": "tlasgr", "starts": None}
+    stopped_here(tmp_path, 20, boundary="reflect", **deep)
     with pytest.raises(MismatchError, match="boundary: reflect -> clip"):
-        train_here(tmp_path, algo="tlasgr")
+        train_here(tmp_path, **deep)
     trials()
 
 

@@ -152,10 +152,10 @@ def test_elements_a_million_deep_are_refused_at_once(tmp_path, trials):
 @pytest.mark.row(54)
 @pytest.mark.parametrize(
     ("mib", "page", "memory"),
-    [(256, 8, 160), pytest.param(1024, 64, 640, marks=pytest.mark.nightly)],
+    [(176, 8, 160), pytest.param(1024, 64, 640, marks=pytest.mark.nightly)],
 )
 def test_a_gigabyte_in_one_place_takes_bounded_memory(mib, page, memory, tmp_path, trials):
-    """By day a quarter of it, and pages of 8 MiB; at night the usual ones of 64.
+    """By day a sixth of it, and pages of 8 MiB; at night the usual ones of 64.
 
     Red with: parts that are kept beyond the limit; tags that are waited for without a limit.
     """
