@@ -100,7 +100,8 @@ def model_and_options(run: RunDirectory) -> tuple[Model[Any], Resolved]:
     resolved = restore_options(options)
     checked: dict[str, tuple[Any, Any]] = {}
     for record in (resolved, resolved.settings):
-        for field, hint in _types_of_fields(type(record)).items():
+        kind: type = type(record)
+        for field, hint in _types_of_fields(kind).items():
             if field != "settings":
                 checked[f"option {option_name(field)}"] = getattr(record, field), hint
     if has_step_sizes(resolved):

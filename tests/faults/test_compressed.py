@@ -87,7 +87,10 @@ def test_a_bomb_is_streamed_in_little_memory(kind, gib, trials):
 
 
 @pytest.mark.row(51)
-@LARGE
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(k, marks=pytest.mark.nightly) if k in ("bz2", "xz") else k for k in COMPRESS],
+)
 def test_a_bomb_is_stopped_by_a_limit_on_what_comes_out(kind, trials):
     """Red with: the limit left out; counted in bytes of the file."""
     limit = 70 * 2**20

@@ -13,7 +13,7 @@ from trial_counts import counts
 from pysgrld.run import RunDirectory
 
 #: Long enough to be killed some times on its way, in short chains and after them.
-LONG = ("--iterations", "120", "--set", "starts=3")
+LONG = ("--iterations", "80", "--set", "starts=3")
 #: Five checkpoints.
 BRIEF = ("--iterations", "20")
 

@@ -468,7 +468,9 @@ def test_a_rank_of_an_older_processor_is_met(folder, alone, trials):
             "--mpi: --model sam is trained by a single process",
             marks=pytest.mark.nightly,
         ),
-        (("--chains", "2"), "--chains does not apply to --mpi"),
+        pytest.param(
+            ("--chains", "2"), "--chains does not apply to --mpi", marks=pytest.mark.nightly
+        ),
     ],
 )
 def test_what_several_ranks_cannot_do_is_refused_once(folder, options, message):
@@ -482,4 +484,14 @@ def test_what_several_ranks_cannot_do_is_refused_once(folder, options, message):
     )
     assert ended.returncode == 2, ended.stderr
     assert ended.stderr.count(message) == 1
+    assert not (folder / "run").exists()
+
+
+@pytest.mark.row(26)
+def test_several_chains_of_ranks_are_refused(folder):
+    """Of a single rank without a launcher; the test above has two."""
+    command = [fork_server.SGMC, "train", "--mpi", "corpus.txt", "--out", "run", "--chains", "2"]
+    ended = fork_server.shared().run(command, folder, text=True, seconds=200)
+    assert ended.returncode == 2, ended.stderr
+    assert ended.stderr.count("--chains does not apply to --mpi") == 1
     assert not (folder / "run").exists()

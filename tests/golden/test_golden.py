@@ -42,6 +42,8 @@ BY_NIGHT = {
     "lda-gibbs-many",
     "lda-cgs-learned",
     "lda-exact-learned",
+    "lda-scir-sampled",  # as preset-scir-2018
+    "dpmm-gibbs-sticks",  # as preset-dpmm-2018
     "dlda-one",
     "preset-dlda-2017-gibbs",
 }
