@@ -104,9 +104,18 @@ def test_where_lines_cannot_be_written_training_goes_on_and_ends_with_74(
 
 
 @pytest.mark.row(18)
-@pytest.mark.parametrize("name", ["metrics", "log", "status", "sample"])
 @pytest.mark.parametrize(
-    "nth", [*(pytest.param(n, marks=pytest.mark.nightly) for n in (2, 3, 6)), 4]
+    ("nth", "name"),
+    [
+        (2, "sample"),  # which the next checkpoint waits for
+        *((4, name) for name in ("metrics", "log", "status", "sample")),
+        *(
+            pytest.param(nth, name, marks=pytest.mark.nightly)
+            for nth in (2, 3, 6)
+            for name in ("metrics", "log", "status", "sample")
+            if (nth, name) != (2, "sample")
+        ),
+    ],
 )
 def test_what_fails_once_is_written_later_and_nothing_is_missing(
     forks, undisturbed, trials, name, nth

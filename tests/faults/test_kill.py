@@ -13,7 +13,7 @@ from trial_counts import counts
 from pysgrld.run import RunDirectory
 
 #: Long enough to be killed some times on its way, in short chains and after them.
-LONG = ("--iterations", "80", "--set", "starts=3")
+LONG = ("--iterations", "120", "--set", "starts=3")
 #: Five checkpoints.
 BRIEF = ("--iterations", "20")
 
@@ -74,7 +74,7 @@ def test_kills_at_random_times_lose_nothing_and_change_nothing(forks, undisturbe
         while code != 0:
             child = forks.start(*forks.train(run.name, *LONG))
             if kills < n:
-                time.sleep(rng.uniform(0.0, 0.3))
+                time.sleep(rng.uniform(0.0, 0.2))
                 child.kill()
             code = child.wait()
             assert code in (-signal.SIGKILL, 0, 88), child.stderr
