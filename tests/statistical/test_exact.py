@@ -33,7 +33,7 @@ def unevenness(shares, axes):
     return np.square(shares, dtype=np.float64).sum(axis=axes)
 
 
-@counts(32, 120)
+@counts(24, 120)
 def test_the_truth_is_one_of_the_draws(n):
     """Red with: alpha fourfold, or eta a quarter, in the stage; chains that do not move."""
     rng, of_words, of_tokens = np.random.default_rng(11), [], []

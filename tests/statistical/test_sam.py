@@ -83,7 +83,7 @@ def test_proportions_have_their_posterior(chart, length, alpha):
     Red with: 2 (alpha - 1) for 2 alpha - 1; kappa/2 in the energy; everything accepted; a uniform that is
     the velocity's; K for K - 1 where lines are reflected.
     """
-    n, m = 12_000, 900
+    n, m = 6_000, 500
     start = np.full((n, 3), 1 / 3)
     theta, beta, v = proportions(chart, 3, 25.0, alpha, length, start)
     at = (np.arange(m) + 0.5) / m
@@ -107,7 +107,7 @@ def test_proportions_without_concentration_have_their_prior(chart, length, alpha
     Red with: 2 (alpha - 1) for 2 alpha - 1; K for K - 1 where lines are reflected, or one bounce only.
     """
     begun = alpha if chart == "flat" and alpha < 1 else 1.5
-    start = np.random.default_rng(1).dirichlet(np.full(4, begun), 8_000)
+    start = np.random.default_rng(1).dirichlet(np.full(4, begun), 5_000)
     theta, *_ = proportions(chart, 4, 0.0, alpha, length, start)
     assert ks(theta[:, 0], lambda x: stats.beta.cdf(x, alpha, 3 * alpha)) < KS
     assert ks(theta[:, 3], lambda x: stats.beta.cdf(x, alpha, 3 * alpha)) < KS

@@ -281,7 +281,7 @@ def test_the_truth_is_one_of_the_draws_of_exact_chains():
     facts = Facts(24, 5, 144, 0, lambda *_: 5)
     facts = facts._replace(slicing=slicing, slice_tokens=(48, 48, 48))
     given = {"time": "when", "topics": 2, "alpha": alpha, "drift": DRIFT, "spread": SPREAD}
-    for seed in range(60):
+    for seed in range(100):
         phi, documents = made(rng, alpha)
         options, _ = resolve(given | {"seed": seed, "warm-up": 5, "minibatch": 8}, facts)
         stream = Epochs(InMemory(documents), np.arange(24), 8, seed, 0)

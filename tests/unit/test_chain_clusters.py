@@ -108,11 +108,11 @@ def fitted(**given):
 
 def test_a_fit_begins_with_clusters_where_it_is_asked_to():
     """Red with: clusters beside a max_iter that nobody asked them for."""
-    several, one = fitted(starts=8), fitted(starts=1)
+    several, one = fitted(starts=4), fitted(starts=1)
     assert not np.array_equal(several, one)
     np.testing.assert_array_equal(one, fitted())  # as there is a max_iter
-    np.testing.assert_array_equal(several, fitted(starts=8, n_jobs=2))
-    assert not np.array_equal(several, fitted(starts=8, random_state=1))
+    np.testing.assert_array_equal(several, fitted(starts=4, n_jobs=2))
+    assert not np.array_equal(several, fitted(starts=4, random_state=1))
 
 
 def test_short_chains_are_of_random_numbers_of_their_own(monkeypatch):

@@ -14,9 +14,9 @@ from pysgrld.errors import NotFittedError
 def counts():
     """Four topics of disjoint words; the first two always occur together, and so do the others."""
     rng = np.random.default_rng(0)
-    share = rng.dirichlet([1.0, 1.0], 400)
-    theta = np.zeros((400, 4))
-    theta[:200, :2], theta[200:, 2:] = share[:200], share[200:]
+    share = rng.dirichlet([1.0, 1.0], 200)
+    theta = np.zeros((200, 4))
+    theta[:100, :2], theta[100:, 2:] = share[:100], share[100:]
     topics = np.kron(np.eye(4), np.full(6, 1 / 6))
     return np.stack([rng.multinomial(60, p) for p in theta @ topics])
 
@@ -38,10 +38,10 @@ def test_the_second_layer_finds_which_topics_go_together(fitted):
 
 def test_proportions_of_the_second_layer_tell_the_groups_apart(fitted, counts):
     theta = fitted.transform(counts, layer=2)
-    assert theta.shape == (400, 2)
+    assert theta.shape == (200, 2)
     np.testing.assert_allclose(theta.sum(axis=1), 1.0, atol=1e-9)
     chosen = theta.argmax(axis=1)
-    agree = (chosen == np.repeat([0, 1], 200)).mean()
+    agree = (chosen == np.repeat([0, 1], 100)).mean()
     assert max(agree, 1 - agree) > 0.98
 
 
@@ -92,7 +92,7 @@ def test_a_model_is_saved_and_goes_on(tmp_path, counts, fitted):
 
 
 def test_minibatches_by_hand(counts):
-    model = DeepLDA((4, 2), total_samples=400, minibatch=100, warm_up=50, random_state=1)
+    model = DeepLDA((4, 2), total_samples=200, minibatch=50, warm_up=50, random_state=1)
     for t in range(200):
         model.partial_fit(counts[t % 4 :: 4])
     assert model.n_iter_ == 200
@@ -118,7 +118,7 @@ def test_real_data_have_no_scale(counts):
     assert sorted(mass.argmax(axis=1)) == [0, 1, 2, 3]
     again = DeepLDA((4, 2), link="real", max_iter=100, random_state=1, holdout=0).fit(x * 1024.0)
     assert again.components_.tobytes() == model.components_.tobytes()
-    assert model.transform(x, 2).shape == (400, 2)
+    assert model.transform(x, 2).shape == (200, 2)
 
 
 def test_a_fit_to_reals_begins_with_a_unit_of_its_own(counts):
@@ -175,7 +175,7 @@ def test_layers_that_are_not_there(fitted, counts):
 
 def test_one_layer_is_a_model_too(counts):
     model = DeepLDA((5,), burn_in=0, max_iter=30).fit(counts)
-    assert model.transform(counts).shape == (400, 5)
+    assert model.transform(counts).shape == (200, 5)
     assert repr(DeepLDA((5,), algo="tlasgr")) == "DeepLDA(layers=(5,), algo='tlasgr')"
     names = model.get_feature_names_out().tolist()
     assert names[:2] == ["deeplda0", "deeplda1"]
