@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 @contextmanager
-def _without_collections() -> Iterator[None]:
+def without_collections() -> Iterator[None]:
     """Make many objects in a third of the time: garbage collection would visit them repeatedly."""
     gc.disable()
     try:
@@ -20,11 +20,11 @@ def _without_collections() -> Iterator[None]:
 
 @cache
 def tree(path: Path) -> ast.Module:
-    with _without_collections():
+    with without_collections():
         return ast.parse(path.read_text("utf-8"))
 
 
 @cache
 def nodes(path: Path) -> list[ast.AST]:
-    with _without_collections():
+    with without_collections():
         return list(ast.walk(tree(path)))

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from pysgrld.chain.exact import ExactPlan
-from pysgrld.cli import main
+from pysgrld.cli import main, slurm
 from pysgrld.core import core
 from pysgrld.corpus import CorpusOptions
 from pysgrld.corpus.formats.counts import wrong_count
@@ -157,7 +157,11 @@ def test_an_array_that_is_stored_has_at_most_eight_axes(tmp_path):
     ("jobs", "fits", "told"),
     [pytest.param(1000, 1, 0, marks=pytest.mark.nightly), (1001, 1, 1), (100_001, 0, 0)],
 )
-def test_an_array_has_at_most_100000_jobs_and_is_remarked_on_above_1000(jobs, fits, told, tmp_path):
+def test_an_array_has_at_most_100000_jobs_and_is_remarked_on_above_1000(
+    jobs, fits, told, tmp_path, monkeypatch
+):
+    # tests/cli/test_slurm.py has commands that are checked, which takes a hundredth of a second each
+    monkeypatch.setattr(slurm, "_check", lambda *_, **__: [])
     script = str(tmp_path / "job.sh")
     typed = ["slurm", "--time", "1h", "--array", str(jobs), "-o", script, "--", "train", "x"]
     done = CliRunner().invoke(main, [*typed, "--seed", "{i}", "--out", "y{i}"])
