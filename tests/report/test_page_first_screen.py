@@ -164,7 +164,7 @@ VIEWS = ("overview", "sure", "topic/4", "map", "words", "doc/3", "groups/0", "ch
     "views",
     [
         # by day views at widths at which they differ, and all of them on a phone
-        {320: VIEWS, 820: ("sure", "groups/0"), 1280: ("overview",)},
+        {320: VIEWS, 820: ("sure", "topic/4", "map", "groups/0", "chains"), 1280: ("overview",)},
         pytest.param(
             dict.fromkeys((390, 640, 820, 1000, 1280, 1440, 1920), VIEWS), marks=pytest.mark.nightly
         ),
