@@ -1,7 +1,7 @@
 """A rank started by a test: ``sgmc`` with a disturbance in one of the ranks.
 
 ``rank_main.py RANK ACT WHEN ARGUMENT...``: the act happens in that rank, before iteration WHEN (from 0),
-or before its short chain WHEN.
+or before its short chain WHEN. Arguments of further commands follow after ``--then``.
 """
 
 from __future__ import annotations
@@ -195,6 +195,14 @@ def main():
         waiting.WASTED = 2.0  # the ranks always wait
     from pysgrld.cli import main as command
 
+    while "--then" in arguments:
+        end = arguments.index("--then")
+        try:
+            command(arguments[:end])
+        except SystemExit as ended:
+            if ended.code:
+                raise
+        arguments = arguments[end + 1 :]
     command(arguments)
 
 

@@ -35,6 +35,12 @@ class Ended:
         return f"exit code {self.code}\n{self.said}"
 
 
+def words(*, corpus="corpus.txt", out="run", **options):
+    """Return the arguments of ``sgmc`` for a run with the options that `train` describes."""
+    given = SMALL | {name.replace("_", "-"): value for name, value in options.items()}
+    return ["train", str(corpus), "--out", str(out), *typed(given)]
+
+
 def train(
     ranks,
     folder,
@@ -43,14 +49,15 @@ def train(
     out="run",
     act=("-1", "none", "0"),
     timeout=200,
+    then=(),
     **options,
 ):
     """Train a small run in a folder with a corpus, in one process without MPI if ranks is 0.
 
-    ``options`` are added to `SMALL`, with _ for -, or taken out of it where None.
+    ``options`` are added to `SMALL`, with _ for -, or taken out of it where None. The same ranks train
+    what is listed in ``then`` when they have ended a run.
     """
-    given = SMALL | {name.replace("_", "-"): value for name, value in options.items()}
-    command = ["train", corpus, "--out", out, *typed(given)]
+    command = words(corpus=corpus, out=out, **options)
     if not ranks:
         ended = fork_server.shared().run([SGMC, *command], folder, text=True, seconds=timeout)
         return Ended(ended.returncode, ended.stdout + ended.stderr)
@@ -61,7 +68,8 @@ def train(
     }
     launch = [MPIEXEC, "-n", str(ranks), sys.executable, MAIN, *map(str, act)]
     ended = subprocess.run(
-        [*map(str, launch), *command, "--mpi"],
+        [*map(str, launch), *command, "--mpi"]
+        + [word for more in then for word in ("--then", *words(**more), "--mpi")],
         cwd=folder,
         env=env,
         stdout=subprocess.PIPE,

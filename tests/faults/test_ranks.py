@@ -64,6 +64,10 @@ HELD = {
 }
 
 
+#: A run with the topics of another, on other documents.
+CONTINUED = {"from": "run", "forget": 60, "iterations": 8, "corpus": "new.txt"}
+
+
 def nightly_but(forms, *every_time):
     """Return the kinds of trials, some of which are tried every time."""
     return [
@@ -93,6 +97,20 @@ def wide(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def three(alone, wide):
+    """What three ranks train one after the other, in the folders `alone` and `wide`, for a test each."""
+    write_corpus(alone / "new.txt", seed=1)
+    kept = FORMS["gibbs-learned"] | {"corpus": alone / "corpus.txt", "out": alone / "kept"}
+    lazy = HELD["lazy"] | {"corpus": wide / "corpus.txt", "out": wide / "lazy"}
+    for begun in (kept, lazy):  # of one process
+        ended = ranks.train(0, alone, iterations=6, **begun)
+        assert ended.code == 0, ended
+    ended = ranks.train(3, alone, out="three", then=[CONTINUED | {"out": "next"}, kept, lazy])
+    assert ended.code == 0, ended
+    return alone
+
+
 @pytest.fixture
 def folder(alone, tmp_path):
     shutil.copy(alone / "corpus.txt", tmp_path)
@@ -108,15 +126,17 @@ def status(run):
     ("number", "threads"),
     [(3, 1), *(pytest.param(*case, marks=pytest.mark.nightly) for case in ((2, 2), (4, 1)))],
 )
-def test_any_number_of_ranks_writes_the_bytes_of_one_process(alone, number, threads, trials):
+def test_any_number_of_ranks_writes_the_bytes_of_one_process(three, number, threads, trials):
     """Red with: minibatches scaled by the documents of a rank; a mean that is added to by all ranks."""
-    out = f"run-{number}-{threads}"
-    ended = ranks.train(number, alone, out=out, threads=threads)
-    assert ended.code == 0, ended
+    out = three / "three"
+    if (number, threads) != (3, 1):
+        out = three / f"run-{number}-{threads}"
+        ended = ranks.train(number, three, out=out, threads=threads)
+        assert ended.code == 0, ended
     for step in (4, 8, 12):
-        assert ranks.state(alone / out, step) == ranks.state(alone / "run", step)
-    kept = sorted(p.name for p in (alone / out / "samples").iterdir())
-    assert kept == sorted(p.name for p in (alone / "run" / "samples").iterdir())
+        assert ranks.state(out, step) == ranks.state(three / "run", step)
+    kept = sorted(p.name for p in (out / "samples").iterdir())
+    assert kept == sorted(p.name for p in (three / "run" / "samples").iterdir())
     trials()
 
 
@@ -196,50 +216,59 @@ def test_ranks_that_hold_topics_of_some_words_each_write_the_bytes_of_one_proces
 
 
 @pytest.mark.row(42)
-@pytest.mark.parametrize("first", [0, pytest.param(2, marks=pytest.mark.nightly)])
-@pytest.mark.parametrize("form", nightly_but(["lazy", "gibbs"], "lazy"))
-def test_topics_that_ranks_hold_go_on_with_any_number_of_them(wide, form, first, trials):
+def test_topics_that_ranks_hold_go_on_as_those_of_one_process(three, wide, trials):
     """Red with: rows that are dealt by another number of ranks; times of rows that wait lost."""
-    shutil.rmtree(wide / f"{form}-on", ignore_errors=True)
-    for number, more in ((first, {"iterations": 6}), (3, {})):
-        ended = ranks.train(number, wide, out=f"{form}-on", **HELD[form], **more)
-        assert ended.code == 0, ended
-        trials()
-    ended = ranks.train(0, wide, out=f"{form}-whole", **HELD[form])
+    ended = ranks.train(0, wide, out="lazy-whole", **HELD["lazy"])
     assert ended.code == 0, ended
     for step in (8, 12):
-        assert ranks.state(wide / f"{form}-on", step) == ranks.state(wide / f"{form}-whole", step)
-
-
-@pytest.mark.row(42)
-@pytest.mark.parametrize("kept", [{}, pytest.param(KEPT, marks=pytest.mark.nightly)], ids=str)
-def test_ranks_go_on_with_the_topics_of_another_run_as_one_process_does(folder, kept, trials):
-    """Red with: a rank that begins with topics of its own; a corpus that each rank joins."""
-    write_corpus(folder / "new.txt", seed=1)
-    assert ranks.train(0, folder, iterations=8, **kept).code == 0
-    for out, number in (("next-0", 0), ("next-2", 2)):
-        more = {"from": "run", "forget": 60, "iterations": 8, "corpus": "new.txt"}
-        ended = ranks.train(number, folder, out=out, **kept | more)
-        assert ended.code == 0, ended
-    assert ranks.state(folder / "next-0", 8) == ranks.state(folder / "next-2", 8)
-    assert ranks.state(folder / "next-0", 8) != ranks.state(folder / "run", 8)
+        assert ranks.state(wide / "lazy", step) == ranks.state(wide / "lazy-whole", step)
     trials()
 
 
 @pytest.mark.row(42)
-@pytest.mark.parametrize("first", [0, pytest.param(3, marks=pytest.mark.nightly)])
-def test_documents_that_ranks_keep_go_on_with_any_number_of_them(folder, first, trials):
+def test_documents_that_ranks_keep_go_on_as_those_of_one_process(three, trials):
     """Red with: a checkpoint that has the documents of the first rank alone; parts by another order.
 
     Red with: ranks that go on with documents of others; one that gives tokens their first topics anew.
     """
-    given = FORMS["gibbs-learned"]
-    for number, more in ((0, {"out": "one"}), (first, {"iterations": 6}), (2, {})):
-        ended = ranks.train(number, folder, **given | more)
-        assert ended.code == 0, ended
-        trials()
+    ended = ranks.train(0, three, out="kept-whole", **FORMS["gibbs-learned"])
+    assert ended.code == 0, ended
     for step in (8, 12):
-        assert ranks.state(folder / "run", step) == ranks.state(folder / "one", step)
+        assert ranks.state(three / "kept", step) == ranks.state(three / "kept-whole", step)
+    trials()
+
+
+@pytest.mark.row(42)
+def test_ranks_go_on_with_the_topics_of_another_run_as_one_process_does(three, trials):
+    """Red with: a rank that begins with topics of its own; a corpus that each rank joins."""
+    ended = ranks.train(0, three, out="next-whole", **CONTINUED)
+    assert ended.code == 0, ended
+    assert ranks.state(three / "next", 8) == ranks.state(three / "next-whole", 8)
+    assert ranks.state(three / "next", 8) != ranks.state(three / "run", 8)
+    trials()
+
+
+@pytest.mark.nightly
+@pytest.mark.row(42)
+@pytest.mark.parametrize("form", ["lazy", "gibbs", "gibbs-learned"])
+def test_any_number_of_ranks_goes_on_after_a_stop_and_with_other_documents(wide, form, trials):
+    """As the three tests above, whose first run has one process; three ranks, then two."""
+    given, out = HELD.get(form) or FORMS[form], f"{form}-on"
+    for number, more in ((3, {"act": (1, "SIGTERM", 6)}), (2, {})):
+        ended = ranks.train(number, wide, out=out, **given, **more)
+        assert ended.code == (85 if more else 0), ended
+        trials()
+    ended = ranks.train(0, wide, out=f"{form}-whole", **given)
+    assert ended.code == 0, ended
+    for step in (8, 12):
+        assert ranks.state(wide / out, step) == ranks.state(wide / f"{form}-whole", step)
+    write_corpus(wide / "new.txt", seed=1)
+    free = {name: None for name in ("alpha", "eta") if name in given}
+    for name, number in (("next-0", 0), ("next-2", 2)):
+        options = given | free | CONTINUED | {"from": out, "out": f"{form}-{name}"}
+        ended = ranks.train(number, wide, **options)
+        assert ended.code == 0, ended
+    assert ranks.state(wide / f"{form}-next-0", 8) == ranks.state(wide / f"{form}-next-2", 8)
 
 
 @pytest.mark.nightly

@@ -49,7 +49,7 @@ def folder(whole, tmp_path):
 
 
 @pytest.mark.row(27)
-@counts(75, 5_000)
+@counts(150, 5_000)
 def test_readers_never_see_a_part(folder, trials, n):
     """Call everything that reads a run, in turn, while checkpoints, samples and lines are written.
 
@@ -78,7 +78,7 @@ def test_readers_never_see_a_part(folder, trials, n):
                 assert Results(path, 1).mean["phi"].shape == (48, 16)
             assert [report.problem for report in reports if report.problem] == []
             trials()
-    assert len(steps) > n // 30
+    assert len(steps) > n // 50
 
 
 @pytest.mark.row(27)
