@@ -55,6 +55,7 @@ def write(path, rows):
 @pytest.fixture(scope="module")
 def dated(sgmc_module):
     """A corpus of four years, and a run on it."""
+    sgmc_module.corpus = "news.csv"
     rng = np.random.default_rng(11)
     write(sgmc_module.folder / "news.csv", documents(rng, 600, range(SLICES)))
     write(sgmc_module.folder / "more.csv", documents(rng, 150, [SLICES]))
@@ -166,7 +167,7 @@ def test_exact_draws_stopped_and_on_other_threads_have_the_same_bits(dated):
     assert "  sgmc topics --over-time all\n" in done.stderr
     code, said = dated.stop_midway(
         *(signal.SIGTERM, *given, "--checkpoint-every", "1", "--threads", "2"),
-        **{"base": base, "corpus": "news.csv", "out": "killed", "word": "Gibbs refinement"},
+        **{"base": base, "out": "killed", "word": "Gibbs refinement"},
     )
     assert code == 85
     stopped = re.search(r"stopped after Gibbs sweep (\d+)", said)
