@@ -194,9 +194,8 @@ def script(job: Job) -> str:
     tasks, together = "--ntasks=1", ""
     if job.shared:
         tasks = f"--nodes={job.nodes or 1} --ntasks-per-node={job.ranks or 1}"
-        # Ranks that stop exit with code 85, one after another. Without these options, SLURM would
-        # kill the last ranks, which would then exit with code 143. The script explains the options
-        # (`_comment`).
+        # When a run stops, its ranks exit with code 85, one after another. Without the last two
+        # options, SLURM would kill the last ranks, and their exit code would be 143.
         together = f"--mpi={job.plugin} --kill-on-bad-exit=0 --wait={LAST_RANK} "
     requests = [
         f"--job-name=sgmc-{job.name} {tasks} --cpus-per-task={job.cpus} --time={_clock(job.seconds)}",

@@ -530,7 +530,7 @@ def population_draws(arrays: Mapping[str, Array], seed: int, chain: int) -> Popu
 
 
 def last_draw(arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """Return the last draw of the Gibbs refinement in a checkpoint, as matrices by topic.
+    """Return the last draw of topics by the Gibbs refinement in a checkpoint.
 
     Parameters
     ----------
@@ -575,7 +575,7 @@ def read_ess(arrays: Mapping[str, Array]) -> dict[str, float]:
     """
     medians = {}
     names = (n.removeprefix(_TRACE) for n in arrays if n.startswith(_TRACE))
-    for name in sorted(names, reverse=True):  # The names are words, shares and documents.
+    for name in sorted(names, reverse=True):  # in the order words, shares, documents
         sizes = bulk_sizes(split_by_chain(arrays[f"{_TRACE}{name}"]))
         if not np.isnan(sizes).all():
             medians[name] = median(sizes)

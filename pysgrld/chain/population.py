@@ -351,7 +351,7 @@ class PopulationDraws:
         return wide.astype(np.float32), censored
 
     def _places(self, words: Int64s) -> Int64s:
-        """Return each word's position among its topic's top words, (K, n); -1 for other words."""
+        """Return the position of n words of each topic among its top words, (K, n); -1 for others."""
         top = self._spread.words
         base = int(max(top.max(initial=0), words.max(initial=0))) + 1
         rows = np.arange(len(top), dtype=np.int64)[:, None] * base

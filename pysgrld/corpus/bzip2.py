@@ -241,7 +241,7 @@ class _Block:
 
 
 def _with_checksum(header: bytes, checksum: int, bits: int) -> tuple[bytes, bytes]:
-    """Find a small block with the given checksum; return it, and a bzip2 stream that ends after it.
+    """Return a short text with the given bzip2 checksum, and the bzip2 stream of this text.
 
     Parameters
     ----------

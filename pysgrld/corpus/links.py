@@ -166,7 +166,10 @@ def _spans(text: bytes) -> list[tuple[int, int, str]]:
 
 
 def _character(match: re.Match[bytes]) -> bytes:
-    """Return the character for an HTML entity; an unknown entity or NUL stays an entity."""
+    """Return the character that an HTML entity stands for.
+
+    An unknown entity, or the entity of the character NUL, is returned as it is.
+    """
     from html import unescape  # Import late, because the module loads a large table.
 
     entity = match[0].decode("ascii")

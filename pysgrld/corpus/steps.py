@@ -273,7 +273,7 @@ def _steps(
 
 
 def _cut(step: Step, place: int) -> list[Step]:
-    """Split a step of reading in two, after ``place`` documents; messages go to the second part."""
+    """Split a step of reading in two parts; the first part has ``place`` documents and no messages."""
     content, places = step.content, np.arange(step.documents)
     if isinstance(content, Texts):
         first: Texts | Documents = content.part(0, place)

@@ -271,7 +271,7 @@ class KeptModel(Framed):
         return min(AUTO_SAMPLES, AUTO_BYTES // (4 * words * sum(options.widths[:1])))
 
     def _kept_topics(self, layer: int, population: str = ALIKE) -> KeptTopics:
-        """Return the topics of stored samples, widened if intervals are to hold for other texts."""
+        """Return the topics of stored samples, with more variation if they stand for other texts."""
         layer_index, fitted = self._at(layer), self._fitted()
         widens = population == ALIKE and fitted.population is not None
         rows = (

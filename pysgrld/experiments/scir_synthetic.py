@@ -327,7 +327,7 @@ def sentences(rows: list[tuple[Any, ...]], boxes: dict[str, Doubles], *, quick: 
 def draw(
     path: Path, rows: list[tuple[Any, ...]], boxes: dict[str, Doubles], *, quick: bool
 ) -> Path:
-    """Draw box plots of a component without counts, and distances over the minibatch size."""
+    """Plot the draws of a component without counts, and the distances for each minibatch size."""
     colours = {"exact": "black"} | dict(zip(METHODS, COLOURS[2::-1], strict=True))
     labels = {"exact": "exact draws"} | {name: m.label for name, m in METHODS.items()}
     figure = new_figure(13, 4.9)

@@ -231,7 +231,7 @@ class BlockFitted(Fitted):
         return float(self.blocks[0].settings.average_rate(self.blocks[0], self.record.tokens))
 
     def contraction(self, shares: Doubles) -> tuple[float, ...]:
-        """Return the fraction of the way to its conditional mean that each topic moves in a step.
+        """Return how far each topic moves in a step, as a fraction of the way to its mean.
 
         The tuple is empty if the sampler makes no Langevin steps.
 

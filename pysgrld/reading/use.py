@@ -19,9 +19,9 @@ HARDLY = 0.15
 #: A topic of less than this fraction of the average weight is also inactive if it is a copy of
 #: another topic. In models of real corpora with 20 topics, all topics have more than this fraction.
 LIGHT = 0.5
-#: A copy has at least this similarity (Bhattacharyya coefficient) to a topic that is not a copy. In
-#: a model with twice the true number of topics, copies have similarities of 0.73 to 0.88. In models
-#: of real corpora with 20 topics, all similarities are below 0.65.
+#: A topic is a copy if its similarity (Bhattacharyya coefficient) to another topic is at least this.
+#: In a model with twice the true number of topics, similarities are 0.73 to 0.88. In models of real
+#: corpora with 20 topics, they are below 0.65.
 COPY = 0.75
 #: Number of words over which similarities are summed at a time.
 _WORDS = 4_096

@@ -227,8 +227,8 @@ def remove_later(run: Path, step: int) -> bool:
     checkpoints = checkpoint_folders(run)
     if step not in dict(checkpoints):
         return False
-    # Remove the newest checkpoint first, so that the run can be resumed if this process is killed
-    # midway.
+    # Remove the newest checkpoint first. If this process is killed before the last one is removed,
+    # the others can still be resumed.
     for later, folder in checkpoints:
         if later > step:
             remove_folder(folder, "discard", FILES)

@@ -472,7 +472,7 @@ def claim(
 #: A start is refused after this number of consecutive starts without progress.
 FRUITLESS = 2
 
-#: The last starts of a run are found in this number of bytes at the end of the log. A start that
+#: Number of bytes at the end of the log that are searched for the last starts of a run. A start that
 #: logs more bytes has made progress.
 _LAST = 1 << 16
 

@@ -161,7 +161,7 @@ class Rows(StateFromRows):
         )
 
     def recompute_sums(self) -> None:
-        """Recompute the topics' sums from the rows, by a step of length 0."""
+        """Recompute the topics' sums from the rows; a kernel step of size 0 leaves the rows unchanged."""
         nothing = Counts(np.zeros(0, np.int32), np.zeros((0, self.g.shape[1]), np.int64), 0.0)
         self.step_with_kernel(core.simplex_relax, Key(0, 0, 0), nothing, h=0.0)
 

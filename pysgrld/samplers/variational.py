@@ -53,7 +53,7 @@ class Dirichlets(Rows):
         self.step_with_kernel(core.simplex_relax, key, statistics, h=length)
 
     def weights(self, words: Int32s | None = None) -> Floats:
-        """Return exp(E log phi) of the given words, (R, Kp), up to a factor for each word.
+        """Return weights proportional to exp(E log phi) for each of the R given words, (R, Kp).
 
         They are exp(psi(lambda_kw) - psi(sum_w lambda_kw)), with psi the digamma function.
 

@@ -193,7 +193,10 @@ def best_setting(standings: Iterable[Standing]) -> Standing:
 
 
 def relative_excess(standing: Standing, a: float, leader: float) -> float:
-    """Return the fraction by which perplexity is higher at score ``a`` than at ``leader``."""
+    """Return by what fraction the perplexity of score ``a`` exceeds that of the best score.
+
+    The best score is ``leader``.
+    """
     share = standing.share_gained(a, leader)
     return 1.0 / (1.0 - share) - 1.0 if share < 1.0 else math.inf
 

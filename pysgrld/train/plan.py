@@ -407,7 +407,7 @@ def _remarks(
             "use that model instead"
         )
     yield from model.remarks(options, facts._replace(documents=documents))
-    # A mixture has no widths, because it determines its number of topics itself.
+    # `widths` is empty in a mixture, which determines its number of topics itself.
     k = max(options.widths, default=0)
     if options.depth == 1 and {"topics", "layers"} <= {*defaults}:
         yield Message(

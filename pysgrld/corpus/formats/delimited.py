@@ -176,7 +176,7 @@ class _RecordLines:
             self.number -= len(self.starts) - n_lines
 
     def back_to_first(self) -> None:
-        """Go back from the second to the first line of the current record, after ``back(1)``."""
+        """Go back to the start of the current record, if ``back(1)`` was called before."""
         self.at = self.starts[0]
         self.number -= 1
 

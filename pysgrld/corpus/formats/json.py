@@ -237,9 +237,9 @@ def _joined_list(value: Any) -> Any:
 
 
 def _of_list(value: list[Any] | dict[str, Any]) -> str | None:
-    """Convert a list of tokens or pages, or words with counts or positions, to a text.
+    """Convert a value that represents a text to that text; return None for any other value.
 
-    Return None for any other value.
+    Such values are lists of tokens or pages, and objects from words to counts or positions.
     """
     if isinstance(value, list):
         # Telegram writes a message as a list of texts, and of objects that contain texts.

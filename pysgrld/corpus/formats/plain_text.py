@@ -58,7 +58,7 @@ def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def _header(head: bytes) -> str | None:
-    """Return the first of several lines if it is a header: a usual name of a text field."""
+    """Return the first line if it is a header, that is, a usual name of a text field; else None."""
     line, *below = head.split(b"\n", 2)
     name = line.decode("utf-8", "replace").strip().strip('"')
     return name if len(below) > 1 and name and usual([name], NAMES) else None

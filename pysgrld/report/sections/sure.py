@@ -170,8 +170,8 @@ class HowSure(Section):
             )
             return [Verdict(True, head, text)]
         if gained >= EVEN:
-            # If documents are scored by their densities over thousands of words, the gain over word
-            # frequencies is often near 100 %. The exact number is then uninformative.
+            # Densities over thousands of words often give a gain near 100 %, whose exact value says
+            # nothing.
             share = f"{100 * gained:.0f} %" if gained < 0.99 else "Far"
             return [Verdict(True, f"{share} better than word frequencies.", text)]
         head = "No better than" if gained > -EVEN else f"{-100 * gained:.0f} % worse than"
