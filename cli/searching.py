@@ -56,7 +56,7 @@ class SearchScreen(SeveralScreen):
         self.begin(len(names))
         self._names = names
         epochs = current_round.epochs
-        far = "until settled" if epochs is None else f"to {epochs:g} epochs"
+        far = "until convergence" if epochs is None else f"to {epochs:g} epochs"
         last = ", the last" if current_round.last else ""
         self._line(
             "round",
