@@ -102,7 +102,7 @@ CARELESS = {
         refused="a list for each column.*orient",
     ),
     "JSON text sequence": Export(
-        "x.json", b'\x1e{"text": "mice"}\n\x1e{"text": "fish"}\n', refused="separators"
+        "x.json", b'\x1e{"text": "mice"}\n\x1e{"text": "fish"}\n', refused="separator characters"
     ),
     "ProQuest TDM": Export(
         "1.xml",

@@ -234,7 +234,7 @@ def test_a_batch_of_arrow_is_measured_before_it_is_read(tmp_path, trials):
     options = pyarrow.ipc.IpcWriteOptions(compression="zstd")
     with pyarrow.ipc.new_stream(made, table.schema, options=options) as stream:
         stream.write_table(table)
-    with pytest.raises(CorpusError, match=r"batch 1 unpacks to 10\d{7} bytes"):
+    with pytest.raises(CorpusError, match=r"batch 1 of the file unpacks to 10\d{7} bytes"):
         read(tmp_path, "x.arrow", made.read_bytes())
     trials()
 

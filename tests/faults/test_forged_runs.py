@@ -270,7 +270,10 @@ def test_a_fixed_hyperparameter_of_another_run_is_named(learned, tmp_path, name,
     forge_state(folder, lambda arrays: arrays[name].put(0, 1e30))
     done = run_forked(folder, ["train", "--resume", "run", "--iterations", "70", "-q"])
     assert done.code == 76
-    assert f"array '{name}' of the checkpoint has 1e+30, but the prior of this run" in done.messages
+    assert (
+        f"array '{name}' of the checkpoint has the value 1e+30, but the prior of this run"
+        in done.messages
+    )
     trials()
 
 

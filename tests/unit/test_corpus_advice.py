@@ -131,7 +131,7 @@ def test_metadata_that_match_no_document_show_an_id_of_each_side(tmp_path):
     with pytest.raises(CorpusError, match=sides):
         build(tmp_path, tmp_path / "texts", **options, id_field="file")
     (tmp_path / "two.csv").write_text("book,year\nsmith,2001\njones,2002\n")
-    with pytest.raises(CorpusError, match=r"document 1 is '001_smith\.txt'; row 1 has 'smith'"):
+    with pytest.raises(CorpusError, match=r"document 1 is '001_smith\.txt', but row 1 has 'smith'"):
         build(tmp_path, tmp_path / "texts", metadata=str(tmp_path / "two.csv"))
     with pytest.raises(
         CorpusError, match=r"'name' .*, so rows cannot be matched .* another field: 'file', 'year'"

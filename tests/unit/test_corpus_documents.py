@@ -106,7 +106,7 @@ def test_a_page_is_decoded_by_what_is_asked_for_else_by_what_it_says(tmp_path, p
 @pytest.mark.parametrize(
     ("page", "why"),
     [
-        (b"<html>caf\xe9 au lait", "not UTF-8"),
+        (b"<html>caf\xe9 au lait", "this is not UTF-8"),
         (
             b"<meta charset=shift_jis><p>caf\xfe",
             "the page declares the encoding shift_jis, but is not valid",

@@ -73,7 +73,7 @@ def test_a_document_without_a_value_is_named():
     found = slicing_of("year", "year", [1990, None, 1991])
     with pytest.raises(
         CorpusError,
-        match=r"slice of 2 documents is unknown.*'year' has no number .first: d1, with no",
+        match=r"slice of 2 documents is unknown.*'year' has no number there .first: d1, with no",
     ):
         slices_of(found, [1990, None, "soon"], lambda i: f"d{i}")
 

@@ -96,7 +96,7 @@ def test_what_single_precision_lacks_is_left_to_the_prior(density):
     ]
     assert found == pytest.approx(-np.log(each).mean(), rel=1e-6)
     p["phi"][0] = np.nan
-    with pytest.raises(NumericalError, match="held-out documents are not numbers"):
+    with pytest.raises(NumericalError, match="held-out documents are not finite"):
         density.point(KEY, p)
 
 

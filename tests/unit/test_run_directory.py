@@ -435,7 +435,7 @@ def test_a_sample_that_was_changed_is_refused_and_one_that_is_gone_is_not(
     path.unlink()
     run.rewind(found)
     assert run.samples.steps() == [10, 30]
-    assert "step-00000020.safetensors: is gone" in caplog.text
+    assert "step-00000020.safetensors: is missing" in caplog.text
 
 
 def test_samples_that_are_gone_are_those_of_the_newest_checkpoint(run: RunDirectory) -> None:
