@@ -280,7 +280,7 @@ def test_any_allocation_of_the_core_may_fail(n, shim, tmp_path, trials):
 
 
 @pytest.mark.row(58)
-@counts(4, 400)
+@counts(3, 400)
 def test_any_limit_of_address_space(n, tmp_path, trials):
     """Exit 87 in one line or 0 with fewer threads; the lock is free, and the run can go on.
 

@@ -66,8 +66,19 @@ def refused(folder, command, said):
 
 
 @pytest.mark.row(78)
-@pytest.mark.parametrize("command", READING, ids=" ".join)
-@pytest.mark.parametrize("text", ["[]", "3", "null", '"run"', "{", '{"options": 3}'])
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        pytest.param(
+            text,
+            command,
+            id=f"{text}-{' '.join(command)}",
+            marks=[pytest.mark.nightly] if i and i != j else [],
+        )
+        for i, text in enumerate(("[]", "3", "null", '"run"', "{", '{"options": 3}'))
+        for j, command in enumerate(READING)
+    ],
+)
 def test_a_config_that_is_no_object_is_named(trained, tmp_path, trials, command, text):
     """Red with: any JSON taken for a table."""
     (spoilt(trained, tmp_path, "lda") / "config.json").write_text(text)
@@ -125,7 +136,16 @@ def test_samples_of_this_model_are_read(trained, monkeypatch, trials, kind, comm
 
 
 @pytest.mark.row(78)
-@pytest.mark.parametrize("command", OF_SAMPLES, ids=" ".join)
+@pytest.mark.parametrize(
+    "command",
+    [
+        # samples are checked where they are read, whatever the command
+        pytest.param(OF_SAMPLES[0], marks=pytest.mark.nightly),
+        OF_SAMPLES[1],
+        pytest.param(OF_SAMPLES[2], marks=pytest.mark.nightly),
+    ],
+    ids=" ".join,
+)
 @pytest.mark.parametrize(
     ("kind", "array", "change"),
     [

@@ -18,8 +18,14 @@ STEPS = {
 
 
 @pytest.mark.row(74)
-@pytest.mark.parametrize("topics", [20, 140])  # documents are dense, and active
-@pytest.mark.parametrize("algo", STEPS)
+@pytest.mark.parametrize(
+    ("algo", "topics"),  # documents are dense, and active
+    [
+        pytest.param(algo, topics, marks=[pytest.mark.nightly] if topics > 20 and i > 1 else [])
+        for i, algo in enumerate(STEPS)
+        for topics in (20, 140)
+    ],
+)
 def test_steps_that_leave_float32_end_with_86(algo, topics, tmp_path, trials):
     """It is said in which iteration, the state is kept, and the run says that it failed.
 

@@ -209,7 +209,7 @@ def read(folder: Path, name: str, data: bytes, policy: tuple[str, bool, int]) ->
 @pytest.mark.row(55)
 @pytest.mark.timeout(7200)  # for the larger counts of a night
 @pytest.mark.parametrize("parser", SEEDS)
-@counts(30, 100_000)
+@counts(20, 100_000)
 def test_a_changed_file_is_a_corpus_or_an_error_that_names_it(parser, n, trials, monkeypatch):
     """Red with: NumPy's reader of headers for ours; ids above 2^31 cast; a DecodeError let go."""
     names, seeds = SEEDS[parser]

@@ -185,6 +185,7 @@ def test_a_short_chain_that_is_not_finite_lets_all_begin_at_random(folder, alone
 
 
 @pytest.mark.row(42)
+@pytest.mark.row(64)
 @pytest.mark.parametrize("form", nightly_but(HELD, "all"))
 def test_ranks_that_hold_topics_of_some_words_each_write_the_bytes_of_one_process(
     wide, form, trials
@@ -429,6 +430,8 @@ def test_a_launcher_of_another_library_is_refused(folder, variable, trials):
     trials()
 
 
+# by day: pieces in test_ranks_that_hold_topics_of_some_words_each, the line in test_chain_rank_cost.py
+@pytest.mark.nightly
 @pytest.mark.row(64)
 def test_messages_in_pieces_give_the_same_bits(folder, trials):
     """Pieces of 1,000 elements, of 50 words of 160 topics; and a line says, once, that the ranks wait.

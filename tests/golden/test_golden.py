@@ -46,6 +46,18 @@ BY_NIGHT = {
     "dpmm-gibbs-sticks",  # as preset-dpmm-2018
     "dlda-one",
     "preset-dlda-2017-gibbs",
+    # the same samplers in the other kind of topics
+    "dlda-scir",
+    "dlda-smld",
+    "dlda-smld-approx",
+    "dlda-tlfsgr",
+    "lda-tlasgr",
+    "lda-sgrld",  # as preset-sgrld-2013
+    "lda-smld",  # as lda-smld-approx, and preset-smld-2018
+    "dpmm-scir",  # as dpmm-scir-reuse
+    "dtm-exact",  # as lda-exact, and dtm-sgld
+    "dlda-sgrld",  # by day as on another processor
+    "dpmm-sgrld",
 }
 
 

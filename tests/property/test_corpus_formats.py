@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -161,6 +162,7 @@ def dense(corpus: Corpus, names: list[str]) -> np.ndarray:
 def test_every_format_gives_the_corpus_that_uci_gives(forms, x, run):
     """Red with: rows and columns exchanged; one run of the sort lost; ids one off."""
     with folder() as path, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda handle: None)  # durability is not tested here
         patch.setattr(shared, "RUN", run)
         names = [f"w{i}" for i in range(x.shape[1])]
         (path / "v").write_text("".join(f"{name}\n" for name in names))

@@ -79,6 +79,7 @@ line = st.lists(st.recursive(prose, lambda inner: within(INLINE, inner), max_lea
 pages = st.lists(within(LINES, line.map(" ".join)), max_size=6).map("\n".join)
 
 
+@settings(max_examples=examples(100))
 @given(st.one_of(st.binary(), soup.map(lambda text: text.encode("utf-8", "replace"))))
 def test_any_bytes_give_no_more_bytes_for_bounded_work(source):
     assert len(strip(source)) <= len(source)

@@ -49,7 +49,9 @@ def functions(x, theta, c, r):
 
 
 @pytest.mark.parametrize(
-    "layers", [(3,), pytest.param((3, 2), marks=pytest.mark.nightly), (3, 2, 2)], ids=len
+    "layers",
+    [*(pytest.param(layers, marks=pytest.mark.nightly) for layers in ((3,), (3, 2))), (3, 2, 2)],
+    ids=len,
 )
 def test_sweeps_with_topics_fixed_keep_the_joint_law_of_documents(layers):
     """Red with: theta of layer 1 in p's law; theta of the layer above in c's rate, of that below in

@@ -80,7 +80,7 @@ def errors(found):
 @pytest.mark.parametrize(
     ("sweeps", "how"),
     [
-        (3_000, {}),
+        pytest.param(3_000, {}, marks=pytest.mark.nightly),  # as swaps, which has every step of it
         # the two tests of Escobar and West below have the law of the concentration
         pytest.param(6_000, {"concentration": "escobar-west"}, marks=pytest.mark.nightly),
         (2_100, {"swaps": True}),

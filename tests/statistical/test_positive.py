@@ -16,7 +16,7 @@ COUNTS = np.array([0, 3, 1, 1, 7, 2, 0, 4])
 CHAINS = 20_000
 
 
-@pytest.mark.parametrize("shape", [1e-3, 0.3, 4.0])
+@pytest.mark.parametrize("shape", [1e-3, pytest.param(0.3, marks=pytest.mark.nightly), 4.0])
 def test_any_gamma_target_is_met_by_every_step(shape):
     """Red with: the rate left out; shape 1.02 times."""
     for h in (0.3, 30.0):

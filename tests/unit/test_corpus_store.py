@@ -265,7 +265,7 @@ def _claim(path: Path, shape: str) -> None:
     path.write_bytes(data[:10] + header.ljust(117).encode() + b"\n" + data[128:])
 
 
-@pytest.mark.parametrize("block", [1, 3, 2**20])
+@pytest.mark.parametrize("block", [1, pytest.param(3, marks=pytest.mark.nightly), 2**20])
 @pytest.mark.parametrize("case", DAMAGE)
 def test_a_damaged_corpus_is_refused_in_one_line_wherever_blocks_end(
     case, block, stored, monkeypatch

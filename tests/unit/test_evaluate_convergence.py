@@ -62,8 +62,10 @@ def of_arviz(x):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("c", [2, 3, 7])
-@pytest.mark.parametrize("n", [4, 5, 6, 7, 9, 20, 101, 256])
+@pytest.mark.parametrize("c", [2, 3, pytest.param(7, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize(
+    "n", [4, 5, *(pytest.param(n, marks=pytest.mark.nightly) for n in (6, 7)), 9, 20, 101, 256]
+)
 def test_figures_are_those_of_arviz(kind, c, n):
     """Red with: ranks from 0; draws not split; Geyer's last even term left out; var of n for n - 1."""
     x = chains(kind, c, n)

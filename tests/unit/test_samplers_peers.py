@@ -112,7 +112,7 @@ def joined(parts):
     return {name: array.tobytes() for name, array in whole.items()}
 
 
-@pytest.mark.parametrize("size", [2, 3, 7])
+@pytest.mark.parametrize("size", [pytest.param(2, marks=pytest.mark.nightly), 3, 7])
 @pytest.mark.parametrize("form", FORMS)
 def test_a_state_that_is_moved_together_has_the_bits_of_one_process(form, size, monkeypatch):
     """Seven processes are more than there are units of rows: two hold none.

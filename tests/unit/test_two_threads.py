@@ -64,7 +64,18 @@ def assert_alone_and_together_are_equal(fit):
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("algo", [n for n in SAMPLERS if n not in find_model("dtm").algorithms])
+#: Samplers whose scratch memory is that of another: sgrld, smld-approx, tlasgr, sggmc, gmc-bgibbs, vi.
+BY_NIGHT = {"sgrhmc", "smld", "tlfsgr", "gsgnht", "gmc-apprmh", "svi"}
+
+
+@pytest.mark.parametrize(
+    "algo",
+    [
+        pytest.param(n, marks=pytest.mark.nightly) if n in BY_NIGHT else n
+        for n in SAMPLERS
+        if n not in find_model("dtm").algorithms
+    ],
+)
 def test_topics_fitted_in_two_threads_are_those_fitted_one_after_the_other(algo):
     """Red with: one scratch memory for all states of a process: other topics, or a crash (in two of
     three runs; the next test is sure).
