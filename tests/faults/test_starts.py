@@ -243,7 +243,9 @@ def test_a_lock_of_another_host_is_75_until_it_is_broken(forks, trials):
         pytest.param({"pid": os.getppid()}, 1.0, (), 75, marks=pytest.mark.nightly),
         ({"pid": os.getppid()}, 1.0, ("--break-lock",), 75),
         pytest.param({"pid": os.getppid()}, 2 * SILENT, (), 75, marks=pytest.mark.nightly),
-        ({"pid": os.getppid()}, 2 * SILENT, ("--break-lock",), 0),
+        pytest.param(
+            {"pid": os.getppid()}, 2 * SILENT, ("--break-lock",), 0, marks=pytest.mark.nightly
+        ),
         ({"pid": None}, 1.0, (), 0),
         pytest.param({"host": "elsewhere"}, 1.0, (), 75, marks=pytest.mark.nightly),
         ({"host": "elsewhere"}, 1.0, ("--break-lock",), 75),

@@ -145,8 +145,17 @@ EASY = {  # step sizes, plain and Riemannian
 }
 
 
-@pytest.mark.parametrize("riemannian", [False, True])
-@pytest.mark.parametrize("coordinates", COORDINATES)
+@pytest.mark.parametrize(
+    ("coordinates", "riemannian"),
+    [
+        *((coordinates, True) for coordinates in COORDINATES),
+        # coordinates by those above; that the metric is left out, by the first
+        *(
+            pytest.param(coordinates, False, marks=[pytest.mark.nightly] if i else [])
+            for i, coordinates in enumerate(COORDINATES)
+        ),
+    ],
+)
 def test_a_metropolis_step_makes_every_system_exact(coordinates, riemannian):
     """alpha = 2, n = (3, 1, 0): means .5, .3, .2, E phi_3^2 = .05455.
 

@@ -138,7 +138,10 @@ def test_phi_sums_to_one_after_steps_and_pads_stay_zero(algo):
     assert not topics.state.y[-1].any()
 
 
-@pytest.mark.parametrize("far", [800.0, 1600.0, -800.0, -1600.0])
+@pytest.mark.parametrize(
+    "far",
+    [*(pytest.param(far, marks=pytest.mark.nightly) for far in (800.0, -800.0)), 1600.0, -1600.0],
+)
 def test_dual_coordinates_beyond_the_exponent_s_range_stay_finite(far):
     """800 and 1600 are those of the paper's footnote; phi is 1 there and 0 elsewhere."""
     y, h = np.array([far, 3.0, far / 2, 0.0]), 0.01

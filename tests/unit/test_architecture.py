@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,7 @@ def part_of(module: str) -> str:
     return module.split(".")[1] if "." in module else "__init__"
 
 
+@cache
 def imports(path: Path) -> set[str]:
     """Dotted names that a file imports; ``from pysgrld import x`` is pysgrld.x."""
     found = set()

@@ -79,7 +79,7 @@ def test_a_fraction_of_the_variance_between_short_chains_is_added():
     for value in (0.0, starts):
         spread, samples = made(starts=value)
         population = PopulationDraws(spread, 1, 0)
-        wide = np.stack([population.widen(step, phi) for step, phi in enumerate(samples * 10)])
+        wide = np.stack([population.widen(step, phi) for step, phi in enumerate(samples * 5)])
         roots = np.sqrt(wide[:, ROWS, TOP].astype(np.float64))
         variances.append(roots.var(axis=0).sum(axis=1))
     alone, added = variances[0], RESTARTED * starts * spread.means[1].sum(axis=1)

@@ -318,7 +318,7 @@ def test_pieces_of_a_long_document_are_sampled_together():
         np.repeat(np.arange(books), pieces),
     )
     sure = {True: 0, False: 0}
-    for _ in range(10):
+    for _ in range(5):
         shares = np.repeat(rng.dirichlet(np.ones(6), books), pieces, axis=0)
         counts = np.array([rng.multinomial(50, share @ phi) for share in shares])
         coin = np.repeat(rng.permutation(books) % 2, pieces)
@@ -335,8 +335,8 @@ def test_pieces_of_a_long_document_are_sampled_together():
             sure[known] += sum(t.surely != 0 for t in effects.compared[0].topics)
             assert effects.wholes == (books if known else None)
             assert known or effects.likeness is not None
-    assert sure[True] <= 3  # of 60
-    assert sure[False] >= 12
+    assert sure[True] <= 2  # of 30
+    assert sure[False] >= 6
 
 
 def test_a_period_of_other_books_is_no_news(monkeypatch):

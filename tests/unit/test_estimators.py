@@ -65,7 +65,7 @@ def test_examples_in_docstrings_are_true(module):
 
 @pytest.mark.parametrize("algo", ["scir", "sgrld", "gibbs", "cgs", "ovb", "hsvg"])
 def test_every_sampler_finds_topics_with_disjoint_words(algo, counts):
-    lda = LDA(n_components=3, algo=algo, max_iter=400, random_state=3).fit(counts)
+    lda = LDA(n_components=3, algo=algo, max_iter=240, random_state=3).fit(counts)
     mass = lda.components_.reshape(3, 3, 8).sum(axis=2)
     assert sorted(mass.argmax(axis=1)) == [0, 1, 2]
     assert (mass.max(axis=1) > 0.95).all()

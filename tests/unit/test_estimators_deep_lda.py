@@ -92,10 +92,10 @@ def test_a_model_is_saved_and_goes_on(tmp_path, counts, fitted):
 
 
 def test_minibatches_by_hand(counts):
-    model = DeepLDA((4, 2), total_samples=200, minibatch=50, warm_up=50, random_state=1)
-    for t in range(200):
+    model = DeepLDA((4, 2), total_samples=200, minibatch=50, warm_up=25, random_state=1)
+    for t in range(100):
         model.partial_fit(counts[t % 4 :: 4])
-    assert model.n_iter_ == 200
+    assert model.n_iter_ == 100
     mass = model.components_.reshape(4, 4, 6).sum(axis=2)
     assert sorted(mass.argmax(axis=1)) == [0, 1, 2, 3]
 
@@ -113,10 +113,10 @@ def test_real_data_have_no_scale(counts):
     """A change of unit is taken up by the rate of each document: the same topics, bit for bit."""
     rng = np.random.default_rng(1)
     x = np.where(counts > 0, rng.gamma(np.maximum(counts, 1), 0.01), 0.0)
-    model = DeepLDA((4, 2), link="real", max_iter=100, random_state=1, holdout=0).fit(x)
+    model = DeepLDA((4, 2), link="real", max_iter=60, random_state=1, holdout=0).fit(x)
     mass = model.components_.reshape(4, 4, 6).sum(axis=2)
     assert sorted(mass.argmax(axis=1)) == [0, 1, 2, 3]
-    again = DeepLDA((4, 2), link="real", max_iter=100, random_state=1, holdout=0).fit(x * 1024.0)
+    again = DeepLDA((4, 2), link="real", max_iter=60, random_state=1, holdout=0).fit(x * 1024.0)
     assert again.components_.tobytes() == model.components_.tobytes()
     assert model.transform(x, 2).shape == (200, 2)
 

@@ -24,7 +24,7 @@ def test_a_planted_permutation_is_found(k):
     assert order[found].tolist() == list(range(k))
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 3, 5, 40, 200])
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 5, 40, 120])
 @pytest.mark.parametrize("kind", ["random", "ties", "equal", "rank one", "far off"])
 def test_the_assignment_is_the_best_there_is(n, kind):
     """Red with: the first free column taken; duals of scanned rows not moved."""

@@ -36,34 +36,40 @@ def train(folder, name, *typed, code=0):
     return done.stderr
 
 
-def test_training_on_all_documents_ends_by_itself(tmp_path):
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The folder of an undisturbed run, "a", and what was said of it."""
+    folder = tmp_path_factory.mktemp("all")
+    return folder, train(folder, "a", "--threads", "1")
+
+
+def test_training_on_all_documents_ends_by_itself(whole):
     """Red with: a budget that is asked for; a score that is called held-out."""
-    said = train(tmp_path, "a")
-    results = Results(tmp_path / "a", 1)
+    folder, said = whole
+    results = Results(folder / "a", 1)
     assert results.fitted.record.documents == 90
     assert re.search(
         r"converged: perplexity of training documents [\d,.]+ \([\d,.]+ with half", said
     )
     assert "held-out perplexity" not in said
-    assert not (tmp_path / "a" / "holdout").exists()
-    records = map(json.loads, (tmp_path / "a" / "metrics.jsonl").read_text().splitlines())
+    assert not (folder / "a" / "holdout").exists()
+    records = map(json.loads, (folder / "a" / "metrics.jsonl").read_text().splitlines())
     assert all(record.get("perplexity") is None for record in records)
     assert results.fitted.samples >= 50
 
 
-def test_it_ends_at_the_same_iteration_with_the_same_bits(tmp_path):
+def test_it_ends_at_the_same_iteration_with_the_same_bits(whole):
     """Red with: a stop by the clock."""
-    for name, threads in (("a", "1"), ("b", "2")):
-        train(tmp_path, name, "--threads", threads)
-    one, two = (Results(tmp_path / name, 1) for name in "ab")
+    folder, _ = whole
+    train(folder, "b", "--threads", "2")
+    one, two = (Results(folder / name, 1) for name in "ab")
     assert one.fitted.record.step == two.fitted.record.step
     np.testing.assert_array_equal(one.phi(), two.phi())
 
 
-def test_a_run_that_was_stopped_ends_where_it_would_have(tmp_path, monkeypatch):
+def test_a_run_that_was_stopped_ends_where_it_would_have(whole, tmp_path, monkeypatch):
     """Red with: averages of the training documents that a checkpoint lacks."""
-    train(tmp_path, "whole")
-    whole = Results(tmp_path / "whole", 1)
+    whole = Results(whole[0] / "a", 1)
     take_sample, taken = Posterior.take_sample, []
 
     def stop_at_the_twentieth(self, *args):
