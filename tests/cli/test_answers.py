@@ -252,7 +252,7 @@ def test_a_column_that_others_lie_within_is_told_and_counts_by_clusters(tmp_path
     table = tmp_path / "chapters.csv"
     table.write_text("\n".join([f"{books[0]},testament", *rows]) + "\n")
     sgmc = Sgmc(tmp_path, (SGMC,))
-    options = ["-k", "8", "--set", "starts=1", "--minibatch", "50", "--iterations", "200"]
+    options = ["-k", "4", "--set", "starts=1", "--minibatch", "50", "--iterations", "120"]
     options += ["--set", "warm-up=20", "--sweeps", "4"]
     sgmc("train", quarter, "--metadata", table, "--out", "bible", *options)
     alone = sgmc("topics", "bible", "--by", "testament").stdout

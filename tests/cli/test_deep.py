@@ -133,7 +133,7 @@ def test_a_document_without_known_words_gets_the_prior(deep):
 @pytest.mark.parametrize(
     "algo",
     # by day tests/unit/test_contract.py stores the chains of the others
-    ["scir", *(pytest.param(a, marks=pytest.mark.nightly) for a in ("tlasgr", "smld")), "gibbs"],
+    ["scir", *(pytest.param(a, marks=pytest.mark.nightly) for a in ("tlasgr", "smld", "gibbs"))],
 )
 def test_threads_and_a_resume_change_nothing(sgmc, quarter, algo):
     """Red with: totals of full-batch documents left out of the checkpoint; M of tlasgr likewise."""

@@ -139,8 +139,7 @@ def test_proportions_of_new_documents_need_their_time(dated):
 
 
 def test_the_page_has_topics_over_time(dated):
-    dated("report", "run", "-o", "page.html", "--force", "-q")
-    dated("report", "run", "--json", "facts.json", "--force", "-q")
+    dated("report", "run", "-o", "page.html", "--json", "facts.json", "--force", "-q")
     facts = json.loads((dated.folder / "facts.json").read_text())
     assert facts["slices"]["names"] == ["1990", "1991", "1992", "1993"]
     assert facts["slices"]["documents"] == [150] * SLICES

@@ -38,7 +38,7 @@ def parent(texts, tmp_path_factory):
     folder = tmp_path_factory.mktemp("grown")
     for name, lines in zip(("old", "new"), texts, strict=True):
         (folder / f"{name}.txt").write_text("\n".join(lines))
-    run("train", folder / "old.txt", "-k", K + 1, "--iterations", 400, *FAST, "--out", folder / "a")
+    run("train", folder / "old.txt", "-k", K + 1, "--iterations", 200, *FAST, "--out", folder / "a")
     # the largest theme, not the topic without a theme
     largest = int(np.argmax(open_run(folder / "a", 1).weights()))
     (folder / "a" / "labels.json").write_text(json.dumps({str(largest): "second"}))

@@ -1,3 +1,4 @@
+import functools
 import re
 import subprocess
 import sys
@@ -25,6 +26,7 @@ def leaves():
 LEAVES = list(leaves())
 
 
+@functools.cache
 def shown(*args):
     done = CliRunner().invoke(main, list(args), prog_name="sgmc", terminal_width=80)
     assert done.exit_code == 0

@@ -200,6 +200,7 @@ def test_the_published_settings_are_a_preset(sgmc):
     sgmc.train("--algo", "gibbs", out="no", base=base, code=2)
 
 
+@pytest.mark.nightly  # by day those of a factorisation: tests/cli/test_chains.py
 def test_several_chains(sgmc):
     sgmc.train("--chains", "2", base=(*MIXTURE, "--iterations", "30"))
     one, two = (figures(sgmc, f"run/chain-{i}")["log_predictive"] for i in (1, 2))

@@ -184,14 +184,11 @@ def line_of(use, path):
 
 
 #: Paths that the system refuses to look up or to open, and paths of another kind, by name.
-BAD = {
-    "below a closed folder": "closed/file",
-    "a closed file": "closed.csv",
-    "a folder": "empty",
-    "a pipe": "pipe",
-}
+BAD = {"below a closed folder": "closed/file", "a pipe": "pipe"}
 #: Further bad paths, which end in the same functions.
 FURTHER = {
+    "a closed file": "closed.csv",
+    "a folder": "empty",
     "a circle of links": "circle",
     "a device without an end": "/dev/zero",
     "missing": "gone/file",
@@ -208,6 +205,8 @@ FURTHER = {
 #: Kinds that are good values of an input, by its place; of any, what may be a text or a list of words.
 GOOD = {"slurm --setup": ("an empty device",), "corpus words --metadata": (*BAD, *FURTHER)}
 ANYWHERE = ("JSON that is nested deeply",)
+#: Where paths of all kinds are tried by day.
+EVERY_KIND = "corpus info corpus"
 #: Exit codes of bad usage, input and output: docs/getting-started.md, "When something is wrong".
 REFUSED = {2, 65, 66, 73, 74, 76}
 
@@ -248,7 +247,8 @@ def names_in(folder):
 def cases():
     """List all places with bad paths of both kinds.
 
-    By day, an option that names an input of several commands is tried with one of them.
+    By day, an option that names an input of several commands is tried with one of them, and one
+    place with paths of every kind.
     """
     options = set()
     for use in uses():
@@ -257,7 +257,8 @@ def cases():
         options.add(use.option)
         night = [pytest.mark.nightly]
         yield pytest.param(use, BAD, id=f"{use}-usual", marks=[] if is_new else night)
-        yield pytest.param(use, FURTHER, id=f"{use}-further", marks=night)
+        marks = [] if str(use) == EVERY_KIND else night
+        yield pytest.param(use, FURTHER, id=f"{use}-further", marks=marks)
 
 
 @pytest.mark.parametrize(("use", "kinds"), list(cases()))
@@ -314,6 +315,7 @@ READERS = (
 AS_OTHERS = {
     *("eval run --coherence", "topics run --documents 1", "runs", "checkpoint show run"),
     *("topics run", "effect run ~year", "compare run again", "checkpoint list run"),
+    "export run --to npy -o new",
 }
 
 
@@ -349,11 +351,18 @@ def test_what_nobody_may_read_of_a_run_ends_with_a_documented_code(folder, tmp_p
     assert not wrong
 
 
-def test_a_current_folder_that_was_removed_ends_with_a_documented_code(folder):
+@pytest.mark.parametrize(
+    "readers",
+    [
+        [line for line in READERS if line not in AS_OTHERS],
+        pytest.param(sorted(AS_OTHERS), marks=pytest.mark.nightly),
+    ],
+    ids=["day", "others"],
+)
+def test_a_current_folder_that_was_removed_ends_with_a_documented_code(folder, readers):
     """Red with: ``Path.resolve``, which raises a `FileNotFoundError` there."""
-    lines = [line.split() for line in READERS] + [
-        list(LINES[f"{name} corpus"]) for name in OF_CORPUS
-    ]
+    lines = [line.split() for line in readers]
+    lines += [list(LINES[f"{name} corpus"]) for name in OF_CORPUS]
     run, corpus = str(folder / "run"), str(folder / "texts.csv")
     places = {"run": run, "texts.csv": corpus, PATH: corpus}
     lines += [[places.get(word, word) for word in line] for line in lines]

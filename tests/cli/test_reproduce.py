@@ -103,6 +103,7 @@ def test_table1_writes_its_table_its_curves_and_a_picture(sgmc, matrix):
     assert "sgmc-reproduce/dlda-table1/curves.png" in lines[-1]
 
 
+@pytest.mark.nightly  # by day the table of 20News
 def test_wikipedia_is_split_here_and_has_figures_of_its_own(sgmc, parts):
     """Red with: the paper's 20News beside it."""
     done = sgmc(
@@ -138,6 +139,7 @@ def test_steps_of_each_layer_are_recorded_for_either_corpus(n, sgmc, matrix, par
                 assert float(row[f"layer-{layer}"]) > float(row[f"average-topic-{layer}"]) > 0
 
 
+@pytest.mark.nightly  # by day mld-noise and sam-order in two processes
 def test_figures_do_not_depend_on_how_many_rows_run_at_once(sgmc, matrix):
     figures = []
     for number in (1, 2):
@@ -258,7 +260,7 @@ def test_runs_of_lda_write_a_table_curves_and_a_picture(sgmc, parts, name, rows)
         corpus,
         "--quick",
         "--seconds",
-        "0.5s",
+        "0.2s",
         "--threads",
         "2",
         "--rows",
@@ -277,6 +279,7 @@ def test_runs_of_lda_write_a_table_curves_and_a_picture(sgmc, parts, name, rows)
     assert "found: the experiment works; for a comparison with the paper" in done.stdout
 
 
+@pytest.mark.nightly  # by day tests/unit/test_experiments_sam.py
 def test_methods_for_directions_write_both_scores_and_a_picture(sgmc, parts):
     """Red with: a table of perplexities."""
     done = sgmc(
@@ -348,11 +351,13 @@ TOYS = {
 
 #: Of which one process and two are compared by night alone: they take seconds, and are made alike.
 SLOW = ("sgrld-fig1", "scir-synthetic", "scir-bias", "mld-tv", "sam-circle", "sam-vmf-posterior")
+#: By night alone: one of each paper is run by day, mld-tv by the test of its seeds.
+NIGHT = ("sgrld-fig1", "scir-bias", "mld-tv", "sam-circle")
 
 
 @pytest.mark.parametrize(
     ("name", "numbers"),
-    [(name, (1,) if name in SLOW else (1, 2)) for name in TOYS]
+    [(name, (1,) if name in SLOW else (1, 2)) for name in TOYS if name not in NIGHT]
     + [pytest.param(name, (1, 2), marks=pytest.mark.nightly) for name in SLOW],
     ids=lambda value: value if isinstance(value, str) else len(value),
 )

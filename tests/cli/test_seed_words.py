@@ -84,6 +84,7 @@ def test_seeds_of_no_weight_only_name_topics(sgmc, seeds):
     assert "love" in {topic["label"] for topic in topics(sgmc)}
 
 
+@pytest.mark.nightly  # by day lazy rows without seeds: tests/cli/test_same_bits.py
 def test_seeded_lazy_runs_stopped_and_on_other_threads(sgmc, seeds):
     how = (*seeds, "--set", "lazy=on", "--set", "warm-up=4")
     sgmc.train(*how, "--threads", "1", out="whole")

@@ -71,10 +71,9 @@ def test_every_command_lists_the_settings_that_it_takes():
         assert has == bool(command.settings), command.name
         context = click.Context(command, info_name=command.name, terminal_width=80)
         context.meta["pysgrld.help_all"] = True
+        shown = command.get_help(context) if command.settings else ""
         for name, row in command.settings.items():
-            assert re.search(
-                rf"^ +{name}={re.escape(row.metavar)}\b", command.get_help(context), re.M
-            )
+            assert re.search(rf"^ +{name}={re.escape(row.metavar)}\b", shown, re.M)
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,7 @@ def digest(run):
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
+@pytest.mark.nightly  # by day tests/cli/test_same_bits.py
 def test_stopped_and_killed_it_goes_on_on_any_number_of_threads(skeleton):
     often = ("--checkpoint-every", "7", "--threads", "4")
     code, _ = skeleton.stop_midway(signal.SIGTERM, *often, out="stopped", base=RUN)
@@ -78,6 +79,7 @@ def test_a_run_is_read_by_all_commands(skeleton, quarter):
     assert "good" in skeleton("checkpoint", "verify", "whole").stdout
 
 
+@pytest.mark.nightly  # by day tests/cli/test_chains.py
 def test_chains_are_trained_and_compared(skeleton):
     skeleton.train("--chains", "2", "--threads", "2", out="two", base=RUN)
     found = json.loads(skeleton("diagnose", "two", "--json").stdout)
