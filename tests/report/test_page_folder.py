@@ -66,14 +66,22 @@ def files_of(path):
     return found
 
 
-def test_all_documents_lie_beside_the_page(run, tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def whole(run, tmp_path_factory):
+    """A page and its folder. Not to be changed."""
+    path = tmp_path_factory.mktemp("whole") / "page"
+    with pytest.MonkeyPatch.context() as patch:
+        return made(run, path, patch), path
+
+
+def test_all_documents_lie_beside_the_page(whole):
     """Red with: those alone that were looked at; rows of another document; a file that lacks its end."""
-    page = made(run, tmp_path / "page", monkeypatch)
+    page, path = whole
     assert page.summary == f"2 topics, texts of {DOCUMENTS} documents"
-    parts = sorted((files_of(tmp_path / "page") / "documents").iterdir())
+    parts = sorted((files_of(path) / "documents").iterdir())
     found = [r for part in parts for r in json.loads(zlib.decompress(part.read_bytes()))]
     assert [r["title"] for r in found] == [f"letter no{i:03}x" for i in range(DOCUMENTS)]
-    parts = sorted((files_of(tmp_path / "page") / "titles").iterdir())
+    parts = sorted((files_of(path) / "titles").iterdir())
     titles = [json.loads(zlib.decompress(part.read_bytes())) for part in parts]
     assert [len(part) for part in titles] == [512, DOCUMENTS - 512]
     assert [title for part in titles for title in part] == [r["title"] for r in found]
@@ -99,9 +107,8 @@ def served_page(path):
 
 
 @pytest.fixture
-def served(run, tmp_path, monkeypatch):
-    made(run, tmp_path / "page", monkeypatch)
-    with served_page(tmp_path / "page") as address:
+def served(whole):
+    with served_page(whole[1]) as address:
         yield address
 
 
@@ -157,11 +164,10 @@ def test_documents_beyond_the_page_are_on_the_map_of_a_folder(browser, run, tmp_
         context.close()
 
 
-def test_from_a_file_the_page_says_what_it_needs(browser, run, tmp_path, monkeypatch):
-    made(run, tmp_path / "page", monkeypatch)
+def test_from_a_file_the_page_says_what_it_needs(browser, whole):
     context = browser.new_context()
     page = context.new_page()
-    page.goto((tmp_path / "page/index.html").as_uri() + "#row/3")
+    page.goto((whole[1] / "index.html").as_uri() + "#row/3")
     page.wait_for_selector("body[data-ready='#row/3']")
     assert "from a web server only: run sgmc report --serve" in page.inner_text("main")
     context.close()
@@ -273,7 +279,7 @@ def whole_page(path):
 @pytest.mark.parametrize(
     ("number", "step"),
     [
-        (signal.SIGKILL, 8),
+        (signal.SIGKILL, 11),
         *(pytest.param(n, 2, marks=pytest.mark.nightly) for n in (signal.SIGKILL, signal.SIGTERM)),
     ],
 )
