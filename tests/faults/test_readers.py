@@ -49,7 +49,7 @@ def folder(whole, tmp_path):
 
 
 @pytest.mark.row(27)
-@counts(150, 5_000)
+@counts(100, 5_000)
 def test_readers_never_see_a_part(folder, trials, n):
     """Call everything that reads a run, in turn, while checkpoints, samples and lines are written.
 

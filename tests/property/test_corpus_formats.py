@@ -139,7 +139,7 @@ def matrices(draw):
 
 @contextmanager
 def folder():
-    path = Path(tempfile.mkdtemp())
+    path = Path(tempfile.mkdtemp(dir=os.environ.get("PYTEST_DEBUG_TEMPROOT")))
     try:
         yield path
     finally:

@@ -226,7 +226,7 @@ def test_exact_draws_are_at_the_floor_and_mirrored_langevin_stays_there():
 
     Red with: noise variance h, or 3h; bins of probabilities by those of the next category.
     """
-    trials = 10_000
+    trials = 20_000
     task = mld_tv.TrialsTask("smld", 1e-4, 1, trials, 400)
     found = mld_tv.variation(mld_tv.histograms(task, dirichlet_rows(trials), ignore))
     assert found.shape[1] == len(mld_tv.COUNTS)

@@ -199,7 +199,7 @@ def test_running_m_is_the_first_estimate_then_a_weighted_mean_of_each_topic():
 
 def test_m_is_updated_before_it_is_used():
     """Second minibatch of twelve tokens after a first of four: the step is by the new M."""
-    topics = Topics(topics=100_000)
+    topics = Topics(topics=25_000)
     topics.step(np.array([1, 1, 1, 1]), 1e-12)
     topics.step(3 * np.array([1, 1, 1, 1]), 0.05, 1)
     w = 0.5 * (22 / 21) ** -0.7
@@ -211,14 +211,14 @@ def test_a_topic_without_tokens_goes_by_its_prior():
     """M is at least V eta: no division by nothing. Red with: eta left out where no counts are;
     no floor.
     """
-    topics = Topics(topics=100_000)
+    topics = Topics(topics=25_000)
     topics.step(0, 0.05, rows=[])
     like_the_oracle(topics.phi, PHI, np.full(4, ETA), 0.05 / (4 * ETA))
 
 
 def test_no_step_goes_further_than_1_9_times_to_the_conditional_mean():
     """A hundred tokens after one: eps A / M is 2.1. Red with: no limit; A with a single eta."""
-    topics = Topics(topics=100_000)
+    topics = Topics(topics=25_000)
     topics.step(np.array([1, 0, 0, 0]), 1e-12)
     counts = np.array([70, 20, 5, 5])
     topics.step(counts, 1.0, 1)
@@ -232,7 +232,7 @@ def test_tlfsgr_moves_all_topics_by_one_scale():
 
     Red with: a topic's own tokens.
     """
-    topics = Topics(topics=100_000, algo="tlfsgr")
+    topics = Topics(topics=25_000, algo="tlfsgr")
     topics.step(np.array([1, 1, 1, 1]), 1e-12, level=20.0)
     topics.step(COUNTS, 0.1, 1, level=50.0)
     w = 0.5 * (22 / 21) ** -0.7

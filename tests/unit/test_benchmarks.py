@@ -61,7 +61,11 @@ def test_what_a_script_imports_of_the_package_is_there(path):
         ),
         pytest.param("depth.py", [], marks=pytest.mark.nightly),
         ("draws.py", ["means", "--iterations", "3", "--documents", "8"]),
-        ("lazy_rows.py", ["--words", "300", "--documents", "200", "--topics", "3"]),
+        pytest.param(  # as draws.py
+            "lazy_rows.py",
+            ["--words", "300", "--documents", "200", "--topics", "3"],
+            marks=pytest.mark.nightly,
+        ),
         pytest.param(
             "reading.py",
             [ROOT / "tests" / "data" / "tiny.txt", "--repeats", "1"],
