@@ -97,7 +97,7 @@ OUTPUTS = {
     ("search", "--out"): [
         call(
             f"search CORPUS {' '.join(SMALL[4:6])} -k 2,3 --chains 1 --epochs 1 --max-df 1.0 "
-            "--holdout 5 --out OUT",
+            "--holdout 5 --exact-sweeps 0 --threads 1 --out OUT",
             force=False,
         )
     ],
@@ -292,6 +292,9 @@ def place_of(each):
 def test_a_folder_of_foreign_files_is_as_it_was(ready, written, tmp_path, each):
     """Red with: texts in ``documents`` deleted by ``report --folder``; parts of others by ``infer``."""
     usual = [(k, n) for k, calls in OUTPUTS.items() for n in range(len(calls)) if not often(k, n)]
+    # a search takes seconds; by day its own case has its names
+    if not os.environ.get("SGMC_NIGHT"):
+        usual = [place for place in usual if place[0] != ("search", "--out")]
     usual = [(k, n) for k, n in usual if OUTPUTS[k][n].folder] + [place_of(each)]
     everything = sorted({name for place in usual for name in written(*place)} | set(left()))
     files = {n for n in everything if not any(o.startswith(f"{n}/") for o in everything)}

@@ -150,7 +150,7 @@ def test_a_run_that_goes_on_is_found_again(parent, tmp_path, capsys, monkeypatch
 @pytest.mark.parametrize(
     "sampler",
     [
-        *("--algo gibbs", "--set lazy=on", "--alpha learn --eta learn"),
+        *("--algo gibbs", "--set lazy=on"),
         *(  # those that a family has twice
             pytest.param(sampler, marks=pytest.mark.nightly)
             for sampler in (
@@ -160,6 +160,7 @@ def test_a_run_that_goes_on_is_found_again(parent, tmp_path, capsys, monkeypatch
                 "--algo ovb",
                 "--eta 0.001",
                 "--set warm-up=0",
+                "--alpha learn --eta learn",
             )
         ),
     ],

@@ -9,7 +9,8 @@ TEXT = (
     "Red wine and white wine; cheese from New York.\n"
     "White wine, red wine. Cheese and bread for the trains.\n"
 ) * 12
-TRAIN = ("-k", "2", "--iterations", "12", "--holdout", "0", "--min-df", "1", "--max-df", "1.0")
+TRAIN = ("-k", "2", "--iterations", "12", "--exact-sweeps", "0", "--holdout", "0")
+TRAIN += ("--min-df", "1", "--max-df", "1.0")
 
 
 @pytest.fixture
