@@ -194,7 +194,7 @@ def test_stochastic_steps_on_the_whole_corpus_are_near_the_posterior(algo, step)
 
     Red with: counts not scaled by base's side; the reflection's noise doubled; sticks exchanged.
     """
-    found = run(tiny(algo=algo, step=step, stick_step=step), 2_400)
+    found = run(tiny(algo=algo, step=step, stick_step=step), 1_500)
     for name in ("z1 = z2", "z1 = z3", "z3 = z4", "z2 = z4"):
         assert found[name].mean() == pytest.approx(EXACT[name], abs=0.08), name
     assert found["clusters"].mean() == pytest.approx(EXACT["clusters"], abs=0.3)

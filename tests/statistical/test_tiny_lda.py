@@ -136,7 +136,7 @@ def test_scir_with_refreshed_scale_has_the_exact_posterior(h):
 @pytest.mark.parametrize("form", ["rows", "log"])
 def test_scir_as_published_differs_by_no_more_than_a_hundredth(form, h):
     """Red with: alpha doubled; a token not removed; topics of tokens not kept; eta/2 (rows)."""
-    found = run(form, Cir, h, 700 if h < 0.2 else 400, 100, refresh=False)
+    found = run(form, Cir, h, 700 if h < 0.2 else 250, 50, refresh=False)
     assert max(differences(found).values()) < 0.01
 
 
@@ -144,7 +144,7 @@ def test_sgrld_with_small_steps_is_within_two_hundredths():
     """Red with: noise variance h g for 2 h g; drift 2h; eta - 1; alpha doubled; a token not
     removed.
     """
-    found = run("rows", Langevin, 0.005, 1300, 500, refresh=False, sweeps=3, rao_blackwell=True)
+    found = run("rows", Langevin, 0.005, 800, 300, refresh=False, sweeps=3, rao_blackwell=True)
     assert max(differences(found).values()) < 0.02, differences(found)
 
 

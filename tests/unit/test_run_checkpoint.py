@@ -279,8 +279,14 @@ def points_of_a_save(run: RunDirectory) -> int:
     return count
 
 
-@pytest.mark.parametrize("suffix", ["", "+"])
-@pytest.mark.parametrize("action", ["EIO", "ENOSPC"])
+@pytest.mark.parametrize(
+    ("action", "suffix"),
+    [
+        ("EIO", ""),
+        ("ENOSPC", "+"),
+        *(pytest.param(*c, marks=pytest.mark.nightly) for c in (("EIO", "+"), ("ENOSPC", ""))),
+    ],
+)
 def test_any_failing_call_leaves_the_old_ones_and_no_remains(
     action: str, suffix: str, run: RunDirectory, tmp_path: Path
 ) -> None:

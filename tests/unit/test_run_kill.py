@@ -221,7 +221,7 @@ def random_kills(folder: Path, count: int) -> list[str]:
 
 
 def test_kills_at_random_times_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
-    assert json.loads(script("random", str(tmp_path), "25")) == ["25"]
+    assert json.loads(script("random", str(tmp_path), "15")) == ["15"]
 
 
 @pytest.mark.nightly
