@@ -50,7 +50,7 @@ Examples:
 @plain(
     "--replicate",
     "none",
-    "train N new runs on resampled documents, and count for each topic the runs that find it",
+    "train N new runs on halves of the documents, and count for each topic the runs that find it",
     parse=integer(1, 100),
     metavar="N",
 )
@@ -137,7 +137,7 @@ def command(
 def _replicate(
     name: str | None, runs: int, top: int | None, *, quiet: bool, json: bool, threads: int | None
 ) -> None:
-    """Train new runs on resampled documents, and print how many of these runs find each topic."""
+    """Train new runs on halves of the documents, and print how many of these runs find each topic."""
     from pysgrld.evaluate.matching import CORRELATED
     from pysgrld.reading.find_runs import open_run
     from pysgrld.reading.topics import topics_of
@@ -184,7 +184,7 @@ def _replicate(
         )
         for topic in topics
     ]
-    echo(f"{results.place}, {runs} new runs on resampled documents\n")
+    echo(f"{results.place}, {runs} new runs on random halves of the documents\n")
     head = ("topic", "share", "found", "overlap", "top words")
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(4)]
     for row in [head, *rows]:

@@ -16,6 +16,7 @@ import numpy as np
 from pysgrld.corpus import Corpus
 from pysgrld.evaluate.matching import SAME, affinity, overlap
 from pysgrld.models.protocol import CorpusFacts
+from pysgrld.models.resampled import count_draws
 from pysgrld.models.word_order import top_words
 from pysgrld.options.option import Resolved
 from pysgrld.train.replication import ITERATIONS, train_replicate
@@ -151,11 +152,15 @@ def audit(
     facts = CorpusFacts(corpus.words, corpus.tokens)
     tokens = np.full(len(foreign), corpus.tokens / len(foreign))
     first = FirstTopics(np.ascontiguousarray(foreign.T), tokens)
-    drawn = []
+    wholes, drawn = corpus.about.wholes(ids), []
     tell(0, chains)
     for number in range(chains):
         seed, start = [_SEED, options.seed, number], None if number % 2 else first
-        draw = train_replicate(corpus, ids, options, seed, facts, threads, iterations, start)
+        generator = np.random.default_rng(seed)
+        drawn_ids = np.repeat(ids, count_draws(len(ids), wholes, generator))
+        draw = train_replicate(
+            corpus, np.sort(drawn_ids), options, generator, facts, threads, iterations, start
+        )
         topics = np.ascontiguousarray(draw["phi"][common, : len(foreign)].T)
         drawn.append(topics / np.maximum(topics.sum(axis=1, keepdims=True), 1e-30))
         tell(number + 1, chains)

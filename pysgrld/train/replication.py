@@ -1,10 +1,12 @@
-"""Replication of topics: for each topic, the number of runs on resampled documents that find it.
+"""Replication of topics: for each topic, the number of runs on half of the documents that find it.
 
 The result says how reliable a topic is for other texts like the corpus. Chains on the same corpus,
 or chains that start from the same clusters of topics, agree more with each other than runs on new
-texts do. Therefore each replicate draws as many documents as the run had, with replacement, and has
-an independent start. A replicate finds a topic of the run if the proportions of one of the
-replicate's topics correlate with the topic's proportions in the same documents.
+texts do. Therefore each replicate has a random half of the run's documents and an independent start;
+two replicates have complementary halves. Documents drawn with replacement find fewer topics than new
+texts do, because some are missing and others are repeated. A replicate finds a topic of the run if
+the proportions of one of the replicate's topics correlate with the topic's proportions in the same
+documents.
 """
 
 from __future__ import annotations
@@ -22,7 +24,6 @@ from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.evaluate.matching import CORRELATED, correlations
 from pysgrld.models.fitted import evenly_spaced
 from pysgrld.models.protocol import CorpusFacts, RunOn
-from pysgrld.models.resampled import count_draws
 from pysgrld.models.word_order import top_words
 from pysgrld.options.option import Resolved
 from pysgrld.reading.results import Results
@@ -32,7 +33,7 @@ from pysgrld.types import Doubles, Int64s
 
 #: Maximum number of documents in which topic proportions are compared.
 DOCUMENTS = 500
-#: Maximum number of training iterations of a replicate (a new run on resampled documents).
+#: Maximum number of training iterations of a replicate (a new run on half of the documents).
 ITERATIONS = 300
 #: Number of top words that are compared between a topic and the matching topic of a replicate.
 TOP = 10
@@ -41,7 +42,7 @@ _SEED = 1910
 
 
 class Replication(NamedTuple):
-    """Similarity of the topics of replicates (runs on resampled documents) to a run's topics.
+    """Similarity of the topics of replicates (runs on half of the documents) to a run's topics.
 
     Attributes
     ----------
@@ -70,7 +71,7 @@ class Replication(NamedTuple):
 def replicate_topics(
     results: Results, runs: int, tell: Callable[[int, int], None] = lambda done, total: None
 ) -> Replication:
-    """Train new runs on resampled documents, and compare their topics with the topics of a run.
+    """Train new runs on halves of the documents, and compare their topics with the topics of a run.
 
     Parameters
     ----------
@@ -106,13 +107,16 @@ def replicate_topics(
     topics = options.widths[0]
     proportions = results.proportions(documents, compared)
     words = top_words(results.phi()[:, :topics], TOP)
-    facts = CorpusFacts(corpus.words, results.fitted.record.tokens)
+    facts = CorpusFacts(corpus.words, results.fitted.record.tokens // 2)
+    wholes = corpus.about.wholes(ids)
     iterations = min(options.burn_in * 2 or ITERATIONS, ITERATIONS)
     correlation, overlap = np.zeros((runs, topics)), np.zeros((runs, topics))
     tell(0, runs)
     for number in range(runs):
-        seed = [_SEED, results.seed, results.chain, number]
-        draw = train_replicate(corpus, ids, options, seed, facts, results.threads, iterations)
+        seed = [_SEED, results.seed, results.chain]
+        half = draw_half(ids, wholes, seed, number)
+        generator = np.random.default_rng([*seed, number])
+        draw = train_replicate(corpus, half, options, generator, facts, results.threads, iterations)
         others = results.proportions(documents, compared, draw=draw)
         likeness = correlations(proportions, others)
         match = likeness.argmax(axis=1)
@@ -126,44 +130,51 @@ def replicate_topics(
     return Replication(correlation, overlap)
 
 
-def draw_documents(ids: Int64s, wholes: Int64s | None, generator: np.random.Generator) -> Int64s:
-    """Draw n of n documents with replacement; all chunks of a document are drawn together.
+def draw_half(ids: Int64s, wholes: Int64s | None, seed: Sequence[int], number: int) -> Int64s:
+    """Draw half of the documents without replacement; all chunks of a document are drawn together.
+
+    Halves with the numbers 2 i and 2 i + 1 have no document in common, and together all documents.
 
     Parameters
     ----------
     ids : (n,) int64
     wholes : (n,) int64 or None
         Number of the whole document of each document, from 0; None if no document was cut.
-    generator : numpy.random.Generator
+    seed : sequence of int
+    number : int
+        Number of the half, from 0.
 
     Returns
     -------
     (m,) int64
-        Drawn documents in ascending order; m is n if no document was cut.
+        Drawn documents in ascending order; a single document if there is only one.
     """
-    return np.sort(np.repeat(ids, count_draws(len(ids), wholes, generator)))
+    units = np.arange(len(ids)) if wholes is None else wholes
+    order = np.random.default_rng([*seed, number // 2]).permutation(int(units.max()) + 1)
+    half = order[number % 2 :: 2] if len(order) > 1 else order
+    return np.sort(ids[np.isin(units, half)])
 
 
 def train_replicate(
     corpus: Corpus,
-    ids: Int64s,
+    documents: Int64s,
     options: Resolved,
-    seed: Sequence[int],
+    generator: np.random.Generator,
     facts: CorpusFacts,
     threads: int,
     iterations: int,
     first: FirstTopics | None = None,
 ) -> Draw:
-    """Train a chain on resampled documents, and return the posterior mean of its topics.
+    """Train a chain on some documents, and return the posterior mean of its topics.
 
     Parameters
     ----------
     corpus : Corpus
-    ids : (n,) int64
-        Documents that are drawn with replacement by `draw_documents`.
+    documents : (n,) int64
+        Documents to train on, in ascending order; a document may be there more than once.
     options : Resolved
-    seed : sequence of int
-        Seed for the drawn documents and the chain.
+    generator : numpy.random.Generator
+        Generator that draws the seed of the chain.
     facts : CorpusFacts
     threads, iterations : int
     first : FirstTopics, optional
@@ -174,8 +185,6 @@ def train_replicate(
     Draw
         Posterior mean of the topics.
     """
-    generator = np.random.default_rng(seed)
-    documents = draw_documents(ids, corpus.about.wholes(ids), generator)
     options = replace(options, seed=int(generator.integers(2**62)), exact_sweeps=0)
     stream, run_on = Epochs.of(options, corpus, documents), RunOn(threads)
     posterior = begin(options, stream, facts, run_on)

@@ -1,4 +1,4 @@
-"""Replication of topics: fresh runs on resampled documents."""
+"""Replication of topics: new runs on halves of the documents."""
 
 import json
 from types import SimpleNamespace
@@ -11,7 +11,7 @@ from pysgrld.cli import main
 from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.reading.find_runs import open_run
 from pysgrld.train.halves import open_training_corpus, options_for_halves, train_halves
-from pysgrld.train.replication import Replication, draw_documents, replicate_topics
+from pysgrld.train.replication import Replication, draw_half, replicate_topics
 
 TRAIN = ["--min-df", "1", "--max-df", "1.0", "--stop-words", "none", "--exact-sweeps", "0"]
 TRAIN += ["--holdout", "20", "--iterations", "150", "--set", "starts=1", "--threads", "1", "-q"]
@@ -39,7 +39,7 @@ def trained(corpus, name, *options):
 
 
 def test_subjects_are_found_again_and_one_subject_split_in_two_is_not_always(corpus):
-    """Red if topics are compared with themselves, or documents are not resampled."""
+    """Red if topics are compared with themselves, or all runs have the same documents."""
     run = trained(corpus, "three", "-k", "3")
     replication = replicate_topics(open_run(run, 1), 3)
     assert replication.times_found.tolist() == [3, 3, 3]
@@ -50,17 +50,23 @@ def test_subjects_are_found_again_and_one_subject_split_in_two_is_not_always(cor
     assert split.correlation.mean() < replication.correlation.mean()
 
 
-def test_chunks_of_a_document_are_drawn_together():
-    """Red with: chunks drawn one by one, so that each replicate has nearly all long documents."""
+def test_chunks_of_a_document_are_in_the_same_half():
+    """Red with: chunks drawn one by one, so that each replicate has a part of all long documents."""
     ids, wholes = np.arange(100, 160), np.arange(60) // 6
-    drawn = draw_documents(ids, wholes, np.random.default_rng(3))
-    times = np.bincount(drawn, minlength=160)[100:].reshape(10, 6)
+    times = np.bincount(draw_half(ids, wholes, [3], 0), minlength=160)[100:].reshape(10, 6)
     assert (times == times[:, :1]).all()
-    assert times[:, 0].sum() == 10
-    assert (times[:, 0] == 0).any()
-    alone = draw_documents(ids, None, np.random.default_rng(3))
-    assert len(alone) == 60
-    assert (np.diff(alone) >= 0).all()
+    assert times[:, 0].sum() == 5
+
+
+def test_two_halves_have_all_documents_and_the_next_two_are_others():
+    """Red with: documents drawn with replacement, or one permutation for all replicates."""
+    ids = np.arange(100, 161)
+    halves = [draw_half(ids, None, [3], number) for number in range(4)]
+    for one, two in (halves[:2], halves[2:]):
+        assert np.sort(np.concatenate([one, two])).tolist() == ids.tolist()
+        assert abs(len(one) - len(two)) == 1
+    assert halves[0].tolist() != halves[2].tolist()
+    assert draw_half(ids[:1], None, [3], 1).tolist() == [100]
 
 
 def test_halves_have_whole_documents(tmp_path):
