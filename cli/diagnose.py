@@ -195,8 +195,8 @@ def _replicate(
         + fill(
             "Found: number of new runs that have a similar topic. The shares of the two topics in "
             f"documents correlate by at least {CORRELATED}. In tests, training on new texts "
-            "found topics about as often as these runs did (docs/calibration.md). Overlap: mean "
-            "fraction of the ten top words that the two topics have in common."
+            "found topics at least as often as these runs did (docs/calibration.md). Overlap: "
+            "mean fraction of the ten top words that the two topics have in common."
         )
     )
 
