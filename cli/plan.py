@@ -175,7 +175,7 @@ def command(
 def _scripts(
     needs: TrainingNeeds, layout: RankLayout, corpus: str, typed: Mapping[str, Any], *, sample: bool
 ) -> list[str]:
-    """Return commands that write batch scripts: for training, or from building to inference."""
+    """Return commands that write batch scripts for training, or for all steps up to inference."""
     from pysgrld.corpus import Corpus
     from pysgrld.corpus.reading import USUAL_TEXT_FIELD
     from pysgrld.corpus.stored_files import is_stored

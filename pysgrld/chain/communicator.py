@@ -33,13 +33,13 @@ class Orders(IntFlag):
 
 
 class ExchangedRequests(NamedTuple):
-    """Requests of all ranks before an iteration, and numbers of their documents and tokens.
+    """Requests of all ranks (such as to stop) before an iteration, and the size of its minibatch.
 
     Attributes
     ----------
     orders : Orders
     documents, tokens : int
-        Totals over all ranks.
+        Size of the minibatch: totals over all ranks.
     """
 
     orders: Orders

@@ -116,7 +116,7 @@ class Ranks(Communicator):
     def _exchange(
         self, batch: Minibatch | None, orders: Orders, digest: int
     ) -> tuple[ExchangedRequests, bool]:
-        """Do `exchange_requests` by one message; also return True if the states of ranks differ.
+        """Exchange the requests of all ranks in one message; also return True if their states differ.
 
         One message combines by a bitwise OR: the numbers of documents and tokens, at separate
         places for each rank; the requests; the digest and its complement. The results for digest

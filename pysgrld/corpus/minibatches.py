@@ -387,7 +387,7 @@ class WholeCorpus(NamedTuple):
 
     @property
     def together(self) -> int:
-        """Number of minibatches that `Ahead` prepares at a time, always 1."""
+        """Number of minibatches that `Ahead` prepares at a time; here it is 1."""
         return 1
 
     @property

@@ -242,8 +242,8 @@ class Corpus:
         from pysgrld.corpus.about.stored import About  # Import late, because it is slow.
 
         read = self._provenance.get("documents_read")
-        # A sample does not record how many documents were read. It omits no document, so this is
-        # its number of documents.
+        # A sample of a corpus has no record of how many documents were read. It omits no document,
+        # so all its documents were read.
         if not isinstance(read, int):
             read = self.documents
         return About(self.path, self.parts, self.documents, read)

@@ -176,7 +176,7 @@ def _clusters(columns: Mapping[str, Sequence[Any]], rows: Int64s) -> Iterator[tu
         values = columns[name]
         chosen = [None if values[row] != values[row] else values[row] for row in rows.tolist()]
         if any(isinstance(value, float) and not value.is_integer() for value in chosen):
-            # A column with fractions has measurements, so it cannot name sources.
+            # A column with fractions has measurements, not names of the documents' sources.
             continue
         numbers: dict[Any, int] = {}
         clusters = np.array(

@@ -30,8 +30,8 @@ WORDS = 10
 DOCUMENTS = 100
 #: Maximum number of values in the topic rows that are read together.
 _CELLS = 2**22
-#: The iteration number in a random key of the refinement combines two numbers. The bits below this
-#: position have the number of the sweep, and the other bits have the number of the chain.
+#: In random keys of the refinement, the iteration number has this number of bits for the sweep, and
+#: its other bits for the chain.
 _NUMBER = 56
 
 

@@ -257,7 +257,7 @@ class Diagnosis(NamedTuple):
 
 
 def is_shared(topic: MatchedTopic) -> bool:
-    """Return True if all chains have a topic, that is, the topic's overlap is at least `SAME`.
+    """Return True if every chain has this topic: its overlap between chains is at least `SAME`.
 
     Parameters
     ----------

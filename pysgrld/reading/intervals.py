@@ -16,8 +16,8 @@ from pysgrld.types import Array, Doubles
 ENOUGH = 20
 #: Fraction of the samples that lie within an interval.
 SHARE = 0.9
-#: A smaller estimate of an effective sample size is raised to this number. Estimates from the few
-#: samples of a slow chain are imprecise.
+#: Lower bound of an estimated effective sample size. Estimates from the few samples of a slow chain
+#: are imprecise.
 LEAST = 2.5
 
 

@@ -389,7 +389,7 @@ class Results(KeptSamples):
         return FitMeasures(*(None if part is None else np.array(part) for part in parts))
 
     def sources(self, layer_index: int = 0) -> list[ChainOfTopics]:
-        """Return a list with this run as the only chain, and with the rows of all its topics."""
+        """Return the chains from which topics are read: a list that has only this run."""
         return [ChainOfTopics(self, np.arange(self.fitted.layers[layer_index]))]
 
     def found_by(self, layer_index: int = 0) -> Int64s | None:

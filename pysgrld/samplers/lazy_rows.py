@@ -99,9 +99,9 @@ class LazyRows(Rows):
         self.last[statistics.rows] = self.now
 
     def catch_up(self, key: Key, words: Int32s) -> None:
-        """Bring the rows of ``words`` up to date, or all rows if that is due.
+        """Bring the rows of ``words`` up to date, or sometimes all rows.
 
-        All rows are renewed every `RENEW` iterations, and if the sum of a topic is small.
+        All rows are brought up to date every `RENEW` iterations, and if the sum of a topic is small.
         """
         self._is_up_to_date = key.step % RENEW == 0 or self._has_small_sum()
         self._apply_missed_updates(key, self._outdated_rows() if self._is_up_to_date else words)

@@ -129,7 +129,7 @@ def draw_initial_walks(key: Key, block: Block, threads: int) -> dict[str, Array]
 
 
 def walk_arrays(block: Block, b: Floats) -> dict[str, Array]:
-    """Return the arrays of random walks with the log weights b, (V T, K)."""
+    """Return the arrays of a state whose random walks have the log weights b, (V T, K)."""
     (v, k), slices = block.shape, block.copies
     rows, sums = core.zeros(v, padded_width(k), "float32"), np.zeros((slices, padded_width(k)))
     rows[:, :k] = b

@@ -357,7 +357,7 @@ class Training:
         return self.open_ended and self.posterior.convergence_scores() is not None
 
     def _save(self, *, last: bool, finished: bool = False) -> None:
-        """Write a checkpoint; record its duration, so that the last one ends before a time limit.
+        """Write a checkpoint, and record how long this took, so that a time limit leaves time for it.
 
         A finished run keeps this checkpoint and the checkpoint before its Gibbs refinement, from
         which training continues if the user requests more iterations. If the user has set the

@@ -277,9 +277,9 @@ class DetailsCollector:
         self.documents += size
 
     def spelled(self) -> dict[tuple[str, str], tuple[SpelledColumn, str | None]]:
-        """Return each column's values and kind (None if unknown), by the column's role and name.
+        """Return the stored form of the columns: values and kind, by role (id, title, other) and name.
 
-        Roles are id, title, and other column.
+        The kind is None if it is unknown.
         """
         absent = {*self.left_out, *self.rare()}
         return {

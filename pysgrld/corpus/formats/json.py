@@ -237,9 +237,9 @@ def _joined_list(value: Any) -> Any:
 
 
 def _of_list(value: list[Any] | dict[str, Any]) -> str | None:
-    """Convert a value that represents a text to that text; return None for any other value.
+    """Join a list of tokens or pages, or an object with counts or positions of words, to a text.
 
-    Such values are lists of tokens or pages, and objects from words to counts or positions.
+    Return None for any other value.
     """
     if isinstance(value, list):
         # Telegram writes a message as a list of texts, and of objects that contain texts.

@@ -274,8 +274,8 @@ class DeepReader(Reader):
 #: The tree has an edge between two topics if the lower topic's weight in the upper topic is at
 #: least this multiple of 1/K.
 ABOVE_EVEN = 3.0
-#: The tree has the largest topics of the top layer. Their shapes r add up to at least this fraction
-#: of all shapes r.
+#: The tree shows the largest topics of the top layer that together have at least this fraction of
+#: the layer's weight (the sum of its gamma shapes r).
 TOP_SHARE = 0.95
 
 
