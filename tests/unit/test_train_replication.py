@@ -22,7 +22,7 @@ def corpus(tmp_path_factory):
     """Texts of three subjects, whose words no other subject has."""
     rng, folder = np.random.default_rng(1), tmp_path_factory.mktemp("replication")
     lines = []
-    for document in range(240):
+    for document in range(480):  # half of them must show three subjects
         words = rng.integers(0, 15, 25)
         lines.append(
             " ".join(f"{'abc'[document % 3]}word{'xyz'[w % 3] * (1 + w // 3)}" for w in words)
