@@ -140,6 +140,7 @@ def _replicate(
     """Train new runs on halves of the documents, and print how many of these runs find each topic."""
     from pysgrld.evaluate.matching import CORRELATED
     from pysgrld.reading.find_runs import open_run
+    from pysgrld.reading.replicated import REPLICATION, write_replicated
     from pysgrld.reading.topics import topics_of
     from pysgrld.report.topic_words import labelled
     from pysgrld.run.machine import threads as count
@@ -151,8 +152,10 @@ def _replicate(
         results = open_run(name, count(threads).number, missing=screen.warn)
         with screen.steps() as tell:
             replication = replicate_topics(results, runs, partial(tell, "training replicates"))
+        times, overlap = replication.times_found, replication.overlap.mean(axis=0)
+        write_replicated(results, times.tolist(), runs)
         topics = topics_of(results, top or TOP_SHOWN, intervals=False, coherences=False)
-    times, overlap = replication.times_found, replication.overlap.mean(axis=0)
+        screen.note(f"{results.path / REPLICATION} has these counts, for topics, report and export")
     if json:
         records = [
             {
@@ -194,8 +197,8 @@ def _replicate(
         "\n"
         + fill(
             "Found: number of new runs that have a similar topic. The shares of the two topics in "
-            f"documents correlate by at least {CORRELATED}. In tests, training on new texts "
-            "found topics at least as often as these runs did (docs/calibration.md). Overlap: "
+            f"documents correlate by at least {CORRELATED}. A run on as many new texts finds a "
+            "topic about as often (docs/calibration.md). Overlap: "
             "mean fraction of the ten top words that the two topics have in common."
         )
     )

@@ -49,6 +49,11 @@ FOUND = (
     "if 4 of 4 chains have it, 80 % if 3 of 4, 33 % if 2 of 4. Weight and words are means over "
     "these chains."
 )
+#: Explanation of the column "new texts".
+REPLICATED = (
+    "New texts: number of {} on random halves of the documents that found the topic. A run on as "
+    "many new texts finds a topic about as often (docs/calibration.md)."
+)
 #: Explanation of the numbers in brackets that follow words with a low effective sample size.
 ROUGH = (
     "In brackets: effective sample size of a word, if below 100; a low value widens the word's "
@@ -190,6 +195,7 @@ def command(
     """
     from pysgrld.reading.find_runs import open_run
     from pysgrld.reading.intervals import SHARE
+    from pysgrld.reading.replicated import read_replicated
     from pysgrld.reading.topics import topics_of
     from pysgrld.reading.use import use_of_topics
     from pysgrld.report.topic_words import labelled, seeds_followed
@@ -257,11 +263,13 @@ def command(
         if results.training_corpus() is None:
             screen.note(f"{results.missing_corpus}: {results.without_corpus}")
         slim, learned = len(results.kept(slim=True)), results.fitted.learned_priors()
+        replicated = read_replicated(results, layer_index)
         if values["json"]:
             show_json(
                 {
                     "run": results.place,
                     **({"chains": len(results.chains)} if topics[0].found else {}),
+                    **({"replicates": replicated.replicates} if replicated else {}),
                     "iteration": results.checkpoint.step,
                     "samples": samples,
                     "layer": layer_index + 1,
@@ -298,6 +306,7 @@ def command(
             followed,
             rows,
             top is None,
+            replicated.replicates if replicated else 0,
         )
         if screen_rows() and topics[0].npmi is not None:
             echo("\n" + fill(COHERENCE, room()))
@@ -307,6 +316,8 @@ def command(
             screen.note(line)
         if topics[0].found:
             echo("\n" + fill(FOUND))
+        if replicated:
+            echo("\n" + fill(REPLICATED.format(plural(replicated.replicates, "new run"))))
         if priors := _learned(learned):
             echo("\n" + fill(priors))
         if intervals and (line := spread.remark()):
@@ -350,8 +361,9 @@ def _record(
     del record["against"], record["probable"]
     if topic.probable:
         record["probable_words"] = [_plain(word) for word in topic.probable]
-    if topic.found is None:
-        del record["found"]
+    for name in ("found", "replicated"):
+        if record[name] is None:
+            del record[name]
     if "alpha" in learned:
         record["alpha"] = float(learned["alpha"][topic.id])
     if topic.id in followed:
@@ -418,6 +430,7 @@ def _show(
     followed: Followed,
     rows: int | None,
     brief: bool,
+    replicates: int,
 ) -> None:
     """Print the topics that fit into `rows` lines, or all if None; if `brief`, one line each."""
     samples, noun = results.fitted.samples, results.fitted.noun
@@ -442,6 +455,8 @@ def _show(
     chains = len(results.chains) if topics[0].found else 0
     if chains:
         counted = f"{'found':<{len(f'{chains} of {chains}')}}  "
+    elif replicates:
+        counted = "new texts  "
     # Width of the column of words if a column of probabilities follows.
     pad = min(20, max(9, room() - 44 - len(noun) - len(counted)))
     second_unit = f"{' ' * (pad - 8)}{unit}    {intervals}" if intervals else ""
@@ -462,6 +477,8 @@ def _show(
         counts = "" if topic.documents is None else f"{topic.documents:>9,}  "
         if chains:
             counts = f"{topic.found} of {chains}".ljust(len(counted) - 2) + "  "
+        elif replicates:
+            counts = f"{topic.replicated} of {replicates}".ljust(len(counted) - 2) + "  "
         npmi = "    -" if topic.npmi is None else f"{topic.npmi:>5.2f}"
         head = f"{topic.id:>{wide}}  {percent(topic.weight)}  {counts}{npmi}  "
         if distinct and topic.distinctiveness is not None:

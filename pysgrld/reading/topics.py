@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pysgrld.models.word_order import PROBABLE, distinctiveness, top_words
+from pysgrld.reading.replicated import read_replicated
 from pysgrld.reading.results import Results
 
 #: Minimum effective sample size of a word's probability. If it is smaller, the bounds of the
@@ -71,6 +72,9 @@ class Topic(NamedTuple):
         The name of the topic, from the run's folder or from its seed words.
     found : int or None
         Number of pooled chains that have the topic, or None for a single chain.
+    replicated : int or None
+        Number of replicates (new runs on halves of the documents) that found the topic, or None
+        without replicates.
     probable : tuple of Word
         The most probable words, without intervals; empty if ``words`` are already in that order.
     """
@@ -85,6 +89,7 @@ class Topic(NamedTuple):
     against: tuple[Word, ...] = ()
     label: str | None = None
     found: int | None = None
+    replicated: int | None = None
     probable: tuple[Word, ...] = ()
 
 
@@ -121,6 +126,7 @@ def topics_of(
         own = distinctiveness(phi, layers[at], first)
     weights, counts = results.weights(at), results.fitted.counts()
     labels, chains = results.given_names(at), results.found_by(at)
+    replicated = read_replicated(results, at)
     topics = []
     for k in results.fitted.shown(at).tolist():
         entries = phi[:, k]
@@ -157,6 +163,7 @@ def topics_of(
                 against,
                 labels.get(k),
                 None if chains is None else int(chains[k]),
+                None if replicated is None else replicated.times[k],
                 ()
                 if probable is None
                 else tuple(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -17,6 +17,7 @@ from pysgrld.reading.diagnosis import Diagnosis, MatchedTopic
 from pysgrld.reading.find_runs import open_run
 from pysgrld.reading.intervals import ENOUGH
 from pysgrld.reading.labels import read_labels
+from pysgrld.reading.replicated import Replicated, read_replicated
 from pysgrld.reading.results import Results
 from pysgrld.reading.score import Evaluation, score_own
 from pysgrld.report.document_pass import (
@@ -257,6 +258,11 @@ class ReportedRun:
     def pooled(self) -> bool:
         """True if each topic is averaged over the chains that have the topic."""
         return self.results.found_by(self.at) is not None
+
+    @cached_property
+    def replicated(self) -> Replicated | None:
+        """Replicates (new runs on halves of the documents) that found each topic, if any."""
+        return read_replicated(self.results, self.at)
 
     def visit_documents(self, visitor: _D) -> _D | None:
         """Register a visitor for the documents that `read` reads; return None without a corpus."""

@@ -1,6 +1,8 @@
 """Replication of topics: new runs on halves of the documents."""
 
+import csv
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,10 +10,13 @@ import pytest
 from click.testing import CliRunner
 
 from pysgrld.cli import main
-from pysgrld.errors import MissingInputError, UsageError
+from pysgrld.errors import CorpusError, MissingInputError, UsageError
+from pysgrld.models.protocol import CorpusFacts
 from pysgrld.reading.find_runs import open_run
+from pysgrld.reading.replicated import Replicated, read_replicated, write_replicated
+from pysgrld.report import report
 from pysgrld.train.halves import open_training_corpus, options_for_halves, train_halves
-from pysgrld.train.replication import Replication, draw_half, replicate_topics
+from pysgrld.train.replication import Replication, draw_half, replicate_topics, train_replicate
 
 TRAIN = ["--min-df", "1", "--max-df", "1.0", "--stop-words", "none", "--exact-sweeps", "0"]
 TRAIN += ["--holdout", "20", "--iterations", "150", "--set", "starts=1", "--threads", "1", "-q"]
@@ -116,12 +121,79 @@ def test_the_command_shows_every_topic(corpus):
     assert [topic["found"] for topic in record["topics"]] == [2, 2, 2]
     shown = CliRunner().invoke(main, ["diagnose", str(run), "--replicate", "2"])
     assert shown.stdout.count("2 of 2") == 3
-    assert "In tests, training on new texts found topics at least as often" in " ".join(
+    assert "A run on as many new texts finds a topic about as often" in " ".join(
         shown.stdout.split()
     )
     wrong = CliRunner().invoke(main, ["diagnose", str(run), "--replicate", "2", "--burn-in", "9"])
     assert wrong.exit_code == 2
     assert "--replicate needs a single run" in wrong.stderr
+
+
+def test_counts_of_replicates_are_stored_and_shown_with_the_topics(corpus):
+    """Topics, exports and the page show them, until the run is trained further.
+
+    Red with: counts of another state of the run; counts that no command reads; a damaged file that is
+    read, or that ends in a traceback.
+    """
+    run, file = (
+        trained(corpus, "stored", "-k", "3"),
+        corpus.with_name("stored") / "replication.json",
+    )
+    again = "sgmc diagnose --replicate 6"
+    assert again in json.dumps(report(run).facts)
+    done = CliRunner().invoke(main, ["diagnose", str(run), "--replicate", "2"])
+    assert f"{file} has these counts" in done.stderr
+    counts = json.loads(file.read_text())["found"]
+    assert counts == [2, 2, 2]
+    stored = read_replicated(open_run(run, 1))
+    assert stored == Replicated(2, (2, 2, 2))
+    write_replicated(open_run(run, 1), [2, 1, 0], 2)
+    table = CliRunner().invoke(main, ["topics", str(run), "--json"])
+    record = json.loads(table.stdout)
+    assert record["replicates"] == 2
+    assert {topic["id"]: topic["replicated"] for topic in record["topics"]} == {0: 2, 1: 1, 2: 0}
+    shown = CliRunner().invoke(main, ["topics", str(run)])
+    assert "new texts" in shown.stdout
+    assert [f"{n} of 2" in shown.stdout for n in (0, 1, 2)] == [True] * 3
+    assert "number of 2 new runs on random halves" in " ".join(shown.stdout.split())
+    facts = report(run).facts
+    assert facts["replicates"] == 2
+    assert [topic["found"] for topic in facts["topics"]] == [[2, 2], [1, 2], [0, 2]]
+    states = [topic["trust"]["state"] for topic in facts["topics"]]
+    assert states == ["again", "partly", "alone"]
+    assert "1 of 3 topics would be found in new texts" in json.dumps(facts)
+    assert again not in json.dumps(facts)
+    out = corpus.with_name("tables")
+    exported = CliRunner().invoke(main, ["export", str(run), "--to", "csv", "--out", str(out)])
+    assert exported.exit_code == 0, exported.output
+    with (out / "topics.csv").open() as lines:
+        assert [float(row["replicated"]) for row in csv.DictReader(lines)] == [1.0, 0.5, 0.0]
+    trained(corpus, "stored", "-k", "3", "--iterations", "170")
+    assert read_replicated(open_run(run, 1)) is None
+    assert "replicates" not in json.loads(
+        CliRunner().invoke(main, ["topics", str(run), "--json"]).stdout
+    )
+    for text in ("[]", "{}", '{"found": [1], "replicates": 0, "step": 1}', "nonsense"):
+        file.write_text(text)
+        with pytest.raises(CorpusError, match="is not a record of replicates; delete it"):
+            read_replicated(open_run(run, 1))
+
+
+def test_a_replicate_ends_with_gibbs_sweeps_if_the_run_may_have_them(corpus):
+    """Red with: replicates without a refinement, which find fewer topics than new texts do."""
+    results = open_run(trained(corpus, "swept", "-k", "3"), 1)
+    documents = results.training_corpus()
+    ids = results.training_documents(documents)[:]
+    facts = CorpusFacts(documents.words, documents.tokens)
+
+    def mean(exact_sweeps, sweeps):
+        options = replace(results.options, exact_sweeps=exact_sweeps)
+        generator = np.random.default_rng(1)
+        return train_replicate(documents, ids, options, generator, facts, 1, 60, sweeps=sweeps)
+
+    plain = mean(0, 30)["phi"]
+    assert (plain == mean("auto", 0)["phi"]).all()
+    assert not np.allclose(plain, mean("auto", 30)["phi"], atol=1e-4)
 
 
 def test_what_replicates_need_is_named(corpus):

@@ -17,6 +17,7 @@ from pysgrld.errors import plural
 from pysgrld.models.word_order import PROBABLE
 from pysgrld.reading.proportion_files import csv_lines, require_pyarrow
 from pysgrld.reading.repeated_words import proportion_bounds
+from pysgrld.reading.replicated import read_replicated
 from pysgrld.reading.results import ChainOfTopics, Results
 from pysgrld.report.document_pass import Shares, TopicShares, drawn_blocks, drawn_steps
 from pysgrld.report.exports import Exported, ExportRequest, Tell, drawn_from
@@ -52,6 +53,7 @@ _TOPICS = (
     *(TableColumn(name, "figure") for name in ("share", "low", "high")),
     *(TableColumn(name, "figure") for name in ("npmi", "steady", "overlap")),
     TableColumn("found", "topic"),
+    TableColumn("replicated", "figure"),
 )
 _WORDS = (
     TableColumn("topic", "topic"),
@@ -123,7 +125,11 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
     shown = results.fitted.shown(layer)
     labels = names_of(results, layer) | results.given_names(layer)
     npmi = stored if coherence is None else coherence.npmi
-    numbers = weights, low, high, npmi, steady, overlap, results.found_by(layer)
+    stored_counts = read_replicated(results, layer) if draw is None else None
+    replicated = None
+    if stored_counts is not None:
+        replicated = np.array(stored_counts.times) / stored_counts.replicates
+    numbers = weights, low, high, npmi, steady, overlap, results.found_by(layer), replicated
     target = request.folder / f"topics.{request.format}"
     with whole_table(target, request.format, _TOPICS) as table:
         table.write(

@@ -11,10 +11,11 @@ import numpy as np
 from pysgrld.errors import MissingInputError, all_of, plural
 from pysgrld.evaluate.score import EVEN
 from pysgrld.reading.diagnosis import FIRM, is_mixed, is_shared
+from pysgrld.reading.replicated import can_replicate
 from pysgrld.reading.verdict import judgements
 from pysgrld.report.page_file import finite
 from pysgrld.report.reported_run import Section
-from pysgrld.report.sections.agreement import trust_of
+from pysgrld.report.sections.agreement import SURELY, trust_of
 from pysgrld.run.layout import StopReason
 
 #: Maximum number of points of a drawn line.
@@ -179,12 +180,21 @@ class HowSure(Section):
 
     def _agreement(self) -> list[Verdict]:
         """Judge whether other chains found the same topics."""
-        d = self.run.diagnosis
-        if d is None or d.chains < 2:
+        d, replicated, noun = self.run.diagnosis, self.run.replicated, self.run.results.fitted.noun
+        if replicated is not None:
+            runs, k = replicated.replicates, len(self.run.shown)
+            n = sum(replicated.times[topic] >= SURELY * runs for topic in self.run.shown)
+            head = f"{n} of {plural(k, noun)} would be found in new texts in 9 of 10 cases."
             text = (
-                "it is unknown whether another chain would find the same "
-                f"{self.run.results.fitted.noun}s. Add"
+                f"At least {100 * SURELY:.0f} % of {runs} new runs on random halves of the documents "
+                f"found {'it' if n == 1 else 'these'}."
             )
+            return [Verdict(True if n == k else None, head, text if n else "")]
+        if (d is None or d.chains < 2) and can_replicate(self.run.results.options):
+            text = f"it is unknown whether new texts have the same {noun}s. To know it:"
+            return [Verdict(None, "Trained once:", text, "sgmc diagnose --replicate 6")]
+        if d is None or d.chains < 2:
+            text = f"it is unknown whether another chain would find the same {noun}s. Add"
             return [Verdict(None, "Trained once:", text, f"--chains {max(FIRM)}")]
         if not d.topics:
             first = judgements(d)[0]

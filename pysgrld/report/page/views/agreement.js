@@ -16,7 +16,7 @@ function chainsPage() {
 }
 
 function chainTable() {
-  const rows = sorted(report.topics.filter((t) => t.overlap !== null || t.found), (t) => t.overlap, false);
+  const rows = sorted(report.topics.filter((t) => t.overlap !== null || t.found && !report.replicates), (t) => t.overlap, false);
   if (!rows.length) return null;
   const has = (key) => rows.some((t) => isThere(t[key]));
   const number = (value, digits) => numeral(isThere(value) ? fixed(value, digits) : "–");

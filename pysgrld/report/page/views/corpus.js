@@ -3,8 +3,6 @@
 view("Overview", { overview: corpusPage }, true);
 
 const LISTED = 40, MANY = 14;
-/** With fewer chains hardly any topic is so alike in all of them that another chain would have it. */
-const FEW_CHAINS = 4;
 const MARKS_BACK = { again: ["●", "came back, and would again in 9 of 10 trainings"], partly: ["◐", "came back, but may not again"], alone: ["○", "did not come back"] };
 
 async function corpusPage() {
@@ -50,8 +48,7 @@ function recurrence() {
   const chains = report.topics.find((t) => t.found)?.found[1] ?? report.chains?.count ?? 2;
   const phrase = (kind, text) => n(kind) > 0 && [bold(count(n(kind))), " ", text];
   const told = [phrase("again", `came back, and would again in 9 of 10 trainings${NARROW}●`), phrase("partly", `came back, but may not again${NARROW}◐`), phrase("alone", `did not come back: do not rely on them${NARROW}○`)].filter(Boolean);
-  return [`Trained ${chains === 2 ? "twice" : `${count(chains)} times`}: of ${count(states.length)} ${TOPICS} `, told.map((text, i) => [i ? (i === told.length - 1 ? ", and " : ", ") : "", text]), ".",
-    chains < FEW_CHAINS && 2 * n("again") < states.length && [` More trainings tell more (`, h("a", { href: "#sure" }, "how sure?"), ")."]];
+  return [`Trained ${report.replicates ? `again on ${count(chains)} halves of the ${NOUNS}` : chains === 2 ? "twice" : `${count(chains)} times`}: of ${count(states.length)} ${TOPICS} `, told.map((text, i) => [i ? (i === told.length - 1 ? ", and " : ", ") : "", text]), "."];
 }
 
 // ---- the map

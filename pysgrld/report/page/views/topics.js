@@ -47,7 +47,7 @@ function figuresOf(t) {
     t.docs !== null && one(count(t.docs), `of ${count(report.docs_of)}`, `${NOUNS} are at least 10 % about it`),
     t.npmi !== null && one(fixed(t.npmi, 2), null, "coherence"),
     t.steady !== null && one(String(Math.round(t.steady)), "of 10", "top words are stable"),
-    t.found && one(String(t.found[0]), `of ${t.found[1]}`, "chains found it"),
+    t.found && one(String(t.found[0]), `of ${t.found[1]}`, `${report.replicates ? "new runs" : "chains"} found it`),
     t.found && t.overlap !== null && one(h("span", { class: trustKind(t) }, overlapText(t.overlap)), null, t.found[1] > 2 ? "least overlap of two chains" : "overlap of the chains"),
     one(String(t.id), null, "its number"));
 }

@@ -34,7 +34,7 @@ async function itsTopics(words, place) {
     return h("tr", hued(t), rowHead(topicLink(t)), wideCell(bar({ mean: share }, 1)), numeral(bold(percent(share))),
       faint(term ? percent(term.mean, 2) : "–"), faint(term && term.rank <= 30 ? `no. ${term.rank}` : "after 30"), t.found && faint(t.found.join(" of ")));
   };
-  const head = [colHead(TOPIC), colHead("share of its uses", null, 2), colHead(`in the ${TOPIC}`, "figure"), colHead("rank there", "figure"), all.length > 0 && byId.get(all[0][0]).found && colHead("chains", "figure")];
+  const head = [colHead(TOPIC), colHead("share of its uses", null, 2), colHead(`in the ${TOPIC}`, "figure"), colHead("rank there", "figure"), all.length > 0 && byId.get(all[0][0]).found && colHead("came back", "figure")];
   const rest = all.length > 0 && others > 0.005 && h("tr.others-row", rowHead("all others"), wideCell(bar({ mean: others }, 1, "grey")), numeral(percent(others)), h("td"), h("td"));
   const body = all.length ? table("its-topics", head, [all.map(row), rest]) : h("p", `No ${TOPIC} has as much as 4 % of its uses.`);
   return card(`Its ${TOPICS}`, usesOf(words, place), body);
