@@ -3,9 +3,9 @@
     python benchmarks/replication.py CORPUS [CORPUS ...] [-k K] [--replicates N] [--splits N]
 
 A corpus is a folder of ``sgmc corpus build``; ``made`` is a corpus drawn from the model. It is split at
-random into two halves, and LDA with its defaults is trained on each. Stated is the share of the fresh
-runs on resampled documents of one half that find a topic (``sgmc diagnose --replicate``). It is found if
-a topic of the run on the other half has proportions in the same documents that correlate by 0.7 or more.
+random into two halves, and LDA with its defaults is trained on each. Stated is the share of the new runs
+on random halves of one half that find a topic (``sgmc diagnose --replicate``). It is found if a topic of
+the run on the other half has proportions in the same documents that correlate by 0.7 or more.
 Printed are both for each fifth of the statement, and the Brier score next to that of a constant.
 """
 
@@ -66,7 +66,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("corpora", nargs="+", metavar="CORPUS")
     parser.add_argument("-k", type=int, default=20, help="topics [20]")
-    parser.add_argument("--replicates", type=int, default=5, help="fresh runs of a half [5]")
+    parser.add_argument("--replicates", type=int, default=5, help="new runs for each half [5]")
     parser.add_argument("--splits", type=int, default=1, help="random splits of each corpus [1]")
     parser.add_argument("--json", type=Path, help="also write (stated, found) of all topics")
     options = parser.parse_args()
