@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pysgrld.errors import Interrupted, UsageError
+from pysgrld.errors import Interrupted, SgmcError, UsageError
 from pysgrld.options.parse import integer
 
 from .options import Described, as_json, flag, layer, plain, quiet, show_json, threads
@@ -150,12 +150,18 @@ def _replicate(
 
     with Screen(quiet=quiet) as screen:
         results = open_run(name, count(threads).number, missing=screen.warn)
+        topics = topics_of(results, top or TOP_SHOWN, intervals=False, coherences=False)
         with screen.steps() as tell:
             replication = replicate_topics(results, runs, partial(tell, "training replicates"))
         times, overlap = replication.times_found, replication.overlap.mean(axis=0)
-        write_replicated(results, times.tolist(), runs)
-        topics = topics_of(results, top or TOP_SHOWN, intervals=False, coherences=False)
-        screen.note(f"{results.path / REPLICATION} has these counts, for topics, report and export")
+        # Topics of several chains are means, to which no file in the folder of one chain belongs.
+        if len(results.chains) == 1:
+            try:
+                write_replicated(results, times.tolist(), runs)
+                path = results.path / REPLICATION
+                screen.note(f"{path} has these counts, for topics, report and export")
+            except SgmcError as error:
+                screen.warn(f"{error}; topics, report and export will not show these counts")
     if json:
         records = [
             {

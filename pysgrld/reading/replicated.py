@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from pysgrld.errors import CorpusError
@@ -53,7 +54,7 @@ def can_replicate(options: Resolved) -> bool:
 
 
 def write_replicated(results: Results, times: Sequence[int], replicates: int) -> None:
-    """Store which topics replicates found; a file of former replicates is replaced.
+    """Store which topics replicates found; the record of former replicates is replaced.
 
     Parameters
     ----------
@@ -65,15 +66,22 @@ def write_replicated(results: Results, times: Sequence[int], replicates: int) ->
 
     Raises
     ------
-    WriteError
+    CorpusError
+        If the run's folder has another file of this name.
+    MissingInputError
+        If the former record exists but cannot be read.
+    OutputError, WriteError
         If the file cannot be written.
     """
+    path = results.path / REPLICATION
+    if os.path.lexists(path):
+        _read_record(path)
     record = {
         "found": [int(number) for number in times],
         "replicates": replicates,
         "step": results.checkpoint.step,
     }
-    with open_output(results.path / REPLICATION) as file:
+    with open_output(path) as file:
         file.write(jsonio.format_sealed(record))
 
 
@@ -102,19 +110,29 @@ def read_replicated(results: Results, layer_index: int = 0) -> Replicated | None
     path = results.path / REPLICATION
     if layer_index or len(results.chains) > 1 or not os.path.lexists(path):
         return None
-    wrong = CorpusError(
-        "is not a record of replicates; delete it, and repeat 'sgmc diagnose --replicate N'", path
-    )
+    replicated, step = _read_record(path)
+    if step != results.checkpoint.step:
+        return None
+    if len(replicated.times) != results.fitted.layers[0]:
+        raise _wrong(path)
+    return replicated
+
+
+def _read_record(path: Path) -> tuple[Replicated, int]:
+    """Read the counts, and the iteration of the run to which they belong."""
     try:
         record = jsonio.parse_sealed(read_input(path, LARGEST, "record of replicates"), path)
         times, replicates, step = (record[name] for name in ("found", "replicates", "step"))
         numbers = [replicates, step, *times]
     except (ValueError, KeyError, TypeError):
-        raise wrong from None
-    if not all(type(number) is int for number in numbers) or not replicates > 0:
-        raise wrong
-    if step != results.checkpoint.step:
-        return None
-    if len(times) != results.fitted.layers[0] or not all(0 <= n <= replicates for n in times):
-        raise wrong
-    return Replicated(replicates, tuple(times))
+        raise _wrong(path) from None
+    is_valid = all(type(number) is int for number in numbers) and replicates > 0
+    if not is_valid or not all(0 <= number <= replicates for number in times):
+        raise _wrong(path)
+    return Replicated(replicates, tuple(times)), step
+
+
+def _wrong(path: Path) -> CorpusError:
+    return CorpusError(
+        "is not a record of replicates; move it, and repeat 'sgmc diagnose --replicate N'", path
+    )

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from pysgrld.cli import main
-from pysgrld.errors import CorpusError, MissingInputError, UsageError
+from pysgrld.errors import CorpusError, MissingInputError, UsageError, WriteError
 from pysgrld.models.protocol import CorpusFacts
 from pysgrld.reading.find_runs import open_run
 from pysgrld.reading.replicated import Replicated, read_replicated, write_replicated
@@ -129,11 +129,11 @@ def test_the_command_shows_every_topic(corpus):
     assert "--replicate needs a single run" in wrong.stderr
 
 
-def test_counts_of_replicates_are_stored_and_shown_with_the_topics(corpus):
+def test_counts_of_replicates_are_stored_and_shown_with_the_topics(corpus, monkeypatch):
     """Topics, exports and the page show them, until the run is trained further.
 
     Red with: counts of another state of the run; counts that no command reads; a damaged file that is
-    read, or that ends in a traceback.
+    read, or that ends in a traceback; results that are lost if the counts cannot be stored.
     """
     run, file = (
         trained(corpus, "stored", "-k", "3"),
@@ -175,8 +175,20 @@ def test_counts_of_replicates_are_stored_and_shown_with_the_topics(corpus):
     )
     for text in ("[]", "{}", '{"found": [1], "replicates": 0, "step": 1}', "nonsense"):
         file.write_text(text)
-        with pytest.raises(CorpusError, match="is not a record of replicates; delete it"):
+        with pytest.raises(CorpusError, match="is not a record of replicates; move it"):
             read_replicated(open_run(run, 1))
+    done = CliRunner().invoke(main, ["diagnose", str(run), "--replicate", "1", "--json"])
+    assert done.exit_code == 65  # before the replicates are trained
+    assert file.read_text() == "nonsense"
+    file.unlink()
+
+    def refuse(path):
+        raise WriteError(f"{path}: no space left")
+
+    monkeypatch.setattr("pysgrld.reading.replicated.open_output", refuse)
+    done = CliRunner().invoke(main, ["diagnose", str(run), "--replicate", "1", "--json"])
+    assert json.loads(done.stdout)["replicates"] == 1
+    assert "topics, report and export will not show these counts" in done.stderr
 
 
 def test_a_replicate_ends_with_gibbs_sweeps_if_the_run_may_have_them(corpus):
