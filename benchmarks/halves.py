@@ -80,12 +80,21 @@ def main() -> None:
     options = parser.parse_args()
     print("| corpus | topics in both | words, these | alike | worst topic | shares | groups |")
     print("|---|---|---|---|---|---|---|")
-    rows = {}
+    rows = []
     for place in options.corpora:
         k = 20 if place == "made" else options.k
         for seed in range(options.splits):
             row = compared(place, k, seed)
-            rows[f"{Path(place).name} {seed}"] = row._asdict()
+            rows.append(
+                {
+                    "corpus": "drawn from the model" if place == "made" else Path(place).name,
+                    "posterior": row.words_these.held,
+                    "alike": row.words.held,
+                    "worst": row.words.worst,
+                    "shares": row.shares.held,
+                    "groups": row.groups.held,
+                }
+            )
             numbers = [row.words_these.held, row.words.held, row.words.worst]
             numbers += [row.shares.held, row.groups.held]
             cells = ["-" if number is None else f"{number:.2f}" for number in numbers]
@@ -94,7 +103,7 @@ def main() -> None:
                 flush=True,
             )
     if options.json is not None:
-        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+        options.json.write_text(json.dumps({"halves": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 """Draw how well statements about other texts hold: the picture of docs/calibration.md.
 
-    python benchmarks/real_text.py RESULTS.json PICTURE.png
+    python benchmarks/real_text.py RESULTS.json... PICTURE.png
 
-RESULTS.json (benchmarks/results/real-text.json) has the fractions of ``benchmarks/halves.py`` for each
-corpus, and the topics of ``benchmarks/replication.py`` for each split: the number of replicates that
-found a topic, and 1 if the run on the other half found it. On the left, a 90 % interval of a difference
-between halves should hold 0 nine times in ten; on the right, points should lie on the diagonal.
+RESULTS.json are files that ``benchmarks/halves.py`` and ``benchmarks/replication.py`` write with
+--json, or benchmarks/results/real-text.json, which has means of several splits. On the left, a 90 %
+interval of a difference between halves should hold 0 nine times in ten; on the right, points should lie
+on the diagonal.
 """
 
 from __future__ import annotations
@@ -22,8 +22,16 @@ from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 MADE = "drawn from the model"
 
 
+def mean_of(rows: list[dict[str, Any]], corpus: str) -> dict[str, Any]:
+    """Return the mean of the fractions of a corpus over its splits, and the least of the worst topics."""
+    splits = [row for row in rows if row["corpus"] == corpus]
+    means = {name: float(np.mean([row[name] for row in splits])) for name in ("posterior", "alike")}
+    return {"corpus": corpus, "worst": min(row["worst"] for row in splits), **means}
+
+
 def draw_halves(axes: Any, rows: list[dict[str, Any]]) -> None:
     """Draw the coverage of posterior intervals and of intervals for other texts, by corpus."""
+    rows = [mean_of(rows, name) for name in dict.fromkeys(row["corpus"] for row in rows)]
     rows = sorted(rows, key=lambda row: (row["corpus"] == MADE, -row["alike"]))[::-1]
     places = np.arange(len(rows))
     posterior, alike, worst = (
@@ -69,12 +77,15 @@ def draw_replication(axes: Any, replication: dict[str, Any], replicates: int) ->
 
 
 def main() -> None:
-    results = json.loads(Path(sys.argv[1]).read_text())
+    *inputs, picture = sys.argv[1:]
+    results: dict[str, Any] = {}
+    for path in inputs:
+        results |= json.loads(Path(path).read_text())
     figure = new_figure(10.5, 4.3)
     left, right = figure.subplots(1, 2)
     draw_halves(left, results["halves"])
     draw_replication(right, results["replication"], results["replicates"])
-    write_png(Path(sys.argv[2]), figure)
+    write_png(Path(picture), figure)
 
 
 if __name__ == "__main__":

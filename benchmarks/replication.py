@@ -16,6 +16,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -39,8 +40,11 @@ def write_counts(path: Path, counts: sparse.csr_matrix) -> None:
     vocabulary.write_text("".join(f"w{w}\n" for w in range(counts.shape[1])))
 
 
-def measured(counts: sparse.csr_matrix, k: int, replicates: int, seed: int) -> list[list[float]]:
-    """Return pairs (stated, found) of replication for the topics of both halves of a corpus."""
+def measured(counts: sparse.csr_matrix, k: int, replicates: int, seed: int) -> list[list[int]]:
+    """Return two numbers for each topic of both halves of a corpus.
+
+    The first is the number of replicates that found it; the second is 1 if the other half did.
+    """
     order = np.random.default_rng(seed).permutation(counts.shape[0])
     pairs = []
     with tempfile.TemporaryDirectory() as folder:
@@ -56,8 +60,8 @@ def measured(counts: sparse.csr_matrix, k: int, replicates: int, seed: int) -> l
             documents = shared_documents(run, other, (0, 0))
             assert documents is not None
             found = documents.correlations.max(axis=1) >= CORRELATED
-            stated = replicate_topics(run, replicates).times_found / replicates
-            pairs += [[float(s), float(f)] for s, f in zip(stated, found, strict=True)]
+            times = replicate_topics(run, replicates).times_found
+            pairs += [[int(n), int(f)] for n, f in zip(times, found, strict=True)]
     return pairs
 
 
@@ -68,26 +72,28 @@ def main() -> None:
     parser.add_argument("-k", type=int, default=20, help="topics [20]")
     parser.add_argument("--replicates", type=int, default=5, help="new runs for each half [5]")
     parser.add_argument("--splits", type=int, default=1, help="random splits of each corpus [1]")
-    parser.add_argument("--json", type=Path, help="also write (stated, found) of all topics")
+    parser.add_argument("--json", type=Path, help="also write the numbers of all topics")
     options = parser.parse_args()
-    records = {}
+    records: dict[str, list[list[int]]] = {}
     print("| corpus | topics | stated | found | Brier | constant |\n|---|---|---|---|---|---|")
     for place in options.corpora:
-        counts = counts_of(place)
-        pairs = []
+        counts, splits = counts_of(place), {}
         for seed in range(options.splits):
-            pairs += measured(counts, options.k, options.replicates, seed)
-        records[Path(place).name] = pairs
-        show(Path(place).name, np.array(pairs))
+            name = Path(place).name + (f", split {seed + 1}" if options.splits > 1 else "")
+            splits[name] = measured(counts, options.k, options.replicates, seed)
+        records |= splits
+        show(Path(place).name, [*chain(*splits.values())], options.replicates)
         if options.json is not None:
-            options.json.write_text(json.dumps(records) + "\n")
-    if len(records) > 1:
-        show("all", np.concatenate([np.array(pairs) for pairs in records.values()]))
+            results = {"replicates": options.replicates, "replication": records}
+            options.json.write_text(json.dumps(results) + "\n")
+    if len(options.corpora) > 1:
+        show("all", [*chain(*records.values())], options.replicates)
 
 
-def show(name: str, pairs: np.ndarray) -> None:
+def show(name: str, pairs: list[list[int]], replicates: int) -> None:
     """Print the mean stated value and the share found, for each fifth of the stated values."""
-    stated, found = pairs.T
+    times, found = np.array(pairs).T
+    stated = times / replicates
     brier, constant = ((stated - found) ** 2).mean(), found.var()
     fifths = np.minimum((stated * 5).astype(int), 4)
     rows = [fifths == fifth for fifth in range(5)]

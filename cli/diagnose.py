@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pysgrld.errors import Interrupted, SgmcError, UsageError
+from pysgrld.errors import (
+    CorpusError,
+    Interrupted,
+    MissingInputError,
+    OutputError,
+    UsageError,
+    WriteError,
+)
 from pysgrld.options.parse import integer
 
 from .options import Described, as_json, flag, layer, plain, quiet, show_json, threads
@@ -140,7 +147,7 @@ def _replicate(
     """Train new runs on halves of the documents, and print how many of these runs find each topic."""
     from pysgrld.evaluate.matching import CORRELATED
     from pysgrld.reading.find_runs import open_run
-    from pysgrld.reading.replicated import REPLICATION, write_replicated
+    from pysgrld.reading.replicated import ENOUGH, REPLICATION, write_replicated
     from pysgrld.reading.topics import topics_of
     from pysgrld.report.topic_words import labelled
     from pysgrld.run.machine import threads as count
@@ -155,12 +162,16 @@ def _replicate(
             replication = replicate_topics(results, runs, partial(tell, "training replicates"))
         times, overlap = replication.times_found, replication.overlap.mean(axis=0)
         # Topics of several chains are means, to which no file in the folder of one chain belongs.
-        if len(results.chains) == 1:
+        if len(results.chains) > 1:
+            screen.note("counts are not stored, because the run has several chains")
+        elif runs < ENOUGH:
+            screen.note(f"counts of fewer than {ENOUGH} new runs are not stored")
+        else:
+            path = results.path / REPLICATION
             try:
                 write_replicated(results, times.tolist(), runs)
-                path = results.path / REPLICATION
-                screen.note(f"{path} has these counts, for topics, report and export")
-            except SgmcError as error:
+                screen.note(f"counts are stored in {path}; topics, report and export show them")
+            except (CorpusError, MissingInputError, OutputError, WriteError) as error:
                 screen.warn(f"{error}; topics, report and export will not show these counts")
     if json:
         records = [

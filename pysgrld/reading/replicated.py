@@ -19,6 +19,10 @@ from pysgrld.run.output_files import open_output
 
 #: Name of the file in a run's folder.
 REPLICATION = "replication.json"
+#: Minimum number of replicates whose counts are stored. Fewer do not tell how reliable a topic is.
+ENOUGH = 4
+#: Maximum number of replicates.
+MOST = 100
 #: Maximum number of bytes of the file.
 LARGEST = 16 << 20
 
@@ -38,7 +42,7 @@ class Replicated(NamedTuple):
 
 
 def can_replicate(options: Resolved) -> bool:
-    """Return True if a model can be trained again on halves of the documents.
+    """Return True if a model can be trained again on halves of the documents: if it is LDA.
 
     Parameters
     ----------
@@ -48,7 +52,7 @@ def can_replicate(options: Resolved) -> bool:
     Returns
     -------
     bool
-        True if the model has a single layer of topics that do not change with time.
+        False for several layers of topics, topics that change with time, mixtures, and directions.
     """
     return options.starts is not None and options.slicing is None and len(options.widths) == 1
 
@@ -126,7 +130,7 @@ def _read_record(path: Path) -> tuple[Replicated, int]:
         numbers = [replicates, step, *times]
     except (ValueError, KeyError, TypeError):
         raise _wrong(path) from None
-    is_valid = all(type(number) is int for number in numbers) and replicates > 0
+    is_valid = all(type(number) is int for number in numbers) and 0 < replicates <= MOST
     if not is_valid or not all(0 <= number <= replicates for number in times):
         raise _wrong(path)
     return Replicated(replicates, tuple(times)), step

@@ -14,6 +14,7 @@ from pysgrld.corpus.reading import CorpusOptions, ReadingProgress
 from pysgrld.errors import MissingInputError, Severity, UsageError
 from pysgrld.models.choices import Choices
 from pysgrld.models.options import OPTIONS
+from pysgrld.reading.replicated import can_replicate
 from pysgrld.reading.results import Results
 from pysgrld.run import RunDirectory
 from pysgrld.train.events import Position
@@ -63,13 +64,12 @@ def options_for_halves(results: Results) -> Choices:
     Raises
     ------
     UsageError
-        If the model has several layers of topics, or topics that change over time.
+        If the model is not LDA.
     """
     options = results.options
-    if options.starts is None or options.slicing is not None or len(options.widths) != 1:
+    if not can_replicate(options):
         raise UsageError(
-            f"{results.path}: --halves does not apply to --model {options.model}; it needs a model "
-            "with a single layer of topics that do not change with time"
+            f"{results.path}: --halves does not apply to --model {options.model}; it needs --model lda"
         )
     reading = {name for name in OPTIONS if CorpusOptions.among([name])}
     return chosen_options(results.run, options, _OF_THE_RUN | reading)

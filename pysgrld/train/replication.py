@@ -81,7 +81,7 @@ def replicate_topics(
     Parameters
     ----------
     results : Results
-        Results of a run with one layer of topics, which has its training corpus.
+        Results of a run of LDA, which has its training corpus.
     runs : int
         Number of replicates, at least 1.
     tell : callable (done, total), optional
@@ -90,15 +90,15 @@ def replicate_topics(
     Raises
     ------
     UsageError
-        If the model has several layers of topics, or topics that change over time.
+        If the model is not LDA.
     MissingInputError
         If the training corpus is missing.
     """
     options = results.options
     if not can_replicate(options):
         raise UsageError(
-            f"{results.path}: --replicate does not apply to --model {options.model}; it needs a "
-            "model with a single layer of topics that do not change with time"
+            f"{results.path}: --replicate does not apply to --model {options.model}; it needs "
+            "--model lda"
         )
     corpus = results.training_corpus()
     if corpus is None:
@@ -174,7 +174,7 @@ def train_replicate(
     first: FirstTopics | None = None,
     sweeps: int = 0,
 ) -> Draw:
-    """Train a chain on some documents, and return the posterior mean of its topics.
+    """Train a chain on some documents, and return the mean of its topics over posterior samples.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def train_replicate(
     Returns
     -------
     Draw
-        Posterior mean of the topics.
+        Posterior mean of the topics; of a variational approximation, its last topics.
     """
     options = replace(options, seed=int(generator.integers(2**62)))
     stream, run_on = Epochs.of(options, corpus, documents), RunOn(threads)
@@ -206,7 +206,7 @@ def train_replicate(
             first = clusters_of_topics(stream, options, facts, run_on)
         if first is not None:
             chain.start_from_topics(first.topics, first.tokens)
-        while chain.step < iterations or not posterior.samples:
+        while chain.step < iterations or (chain.draws and not posterior.samples):
             chain.advance()
             if posterior.is_due:
                 posterior.take_sample()
@@ -217,8 +217,8 @@ def train_replicate(
                 while not stage.done:
                     stage.advance()
             posterior = stage.posterior
+        mean = posterior.mean()
+        # Variational approximations have no samples.
+        return chain.draw() if mean is None else mean
     finally:
         chain.close()
-    mean = posterior.mean()
-    assert mean is not None
-    return mean

@@ -47,7 +47,7 @@ def test_one_chain_says_so_and_several_say_what_came_back(opened):
     told = {
         "again": "came back, and would again in 9 of 10 trainings",
         "partly": "came back, but may not again",
-        "alone": "did not come back: do not rely on them",
+        "alone": "hardly came back: do not rely on them",
     }
     for state, words in told.items():
         assert (f"{numbers[state]} {words}" in it.text()) == (numbers[state] > 0)

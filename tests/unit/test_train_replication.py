@@ -12,9 +12,13 @@ from click.testing import CliRunner
 from pysgrld.cli import main
 from pysgrld.errors import CorpusError, MissingInputError, UsageError, WriteError
 from pysgrld.models.protocol import CorpusFacts
+from pysgrld.models.resolve import resolve
+from pysgrld.options.option import Facts
 from pysgrld.reading.find_runs import open_run
-from pysgrld.reading.replicated import Replicated, read_replicated, write_replicated
+from pysgrld.reading.replicated import Replicated, can_replicate, read_replicated, write_replicated
 from pysgrld.report import report
+from pysgrld.report.sections.agreement import trust_by_replicates
+from pysgrld.train.begin import begin_refinement
 from pysgrld.train.halves import open_training_corpus, options_for_halves, train_halves
 from pysgrld.train.replication import Replication, draw_half, replicate_topics, train_replicate
 
@@ -139,41 +143,45 @@ def test_counts_of_replicates_are_stored_and_shown_with_the_topics(corpus, monke
         trained(corpus, "stored", "-k", "3"),
         corpus.with_name("stored") / "replication.json",
     )
-    again = "sgmc diagnose --replicate 6"
+    again = "sgmc diagnose stored --replicate 6"
     assert again in json.dumps(report(run).facts)
-    done = CliRunner().invoke(main, ["diagnose", str(run), "--replicate", "2"])
-    assert f"{file} has these counts" in done.stderr
-    counts = json.loads(file.read_text())["found"]
-    assert counts == [2, 2, 2]
-    stored = read_replicated(open_run(run, 1))
-    assert stored == Replicated(2, (2, 2, 2))
-    write_replicated(open_run(run, 1), [2, 1, 0], 2)
+    few = CliRunner().invoke(main, ["diagnose", str(run), "--replicate", "1"])
+    assert "counts of fewer than 4 new runs are not stored" in few.stderr
+    assert not file.exists()
+    done = CliRunner().invoke(main, ["diagnose", str(run), "--replicate", "4"])
+    assert f"counts are stored in {file}" in done.stderr
+    assert json.loads(file.read_text())["found"] == [4, 4, 4]
+    assert read_replicated(open_run(run, 1)) == Replicated(4, (4, 4, 4))
+    assert read_replicated(open_run(run, 1), 1) is None
+    write_replicated(open_run(run, 1), [6, 2, 1], 6)
     table = CliRunner().invoke(main, ["topics", str(run), "--json"])
     record = json.loads(table.stdout)
-    assert record["replicates"] == 2
-    assert {topic["id"]: topic["replicated"] for topic in record["topics"]} == {0: 2, 1: 1, 2: 0}
+    assert record["replicates"] == 6
+    assert {topic["id"]: topic["replicated"] for topic in record["topics"]} == {0: 6, 1: 2, 2: 1}
     shown = CliRunner().invoke(main, ["topics", str(run)])
     assert "new texts" in shown.stdout
-    assert [f"{n} of 2" in shown.stdout for n in (0, 1, 2)] == [True] * 3
-    assert "number of 2 new runs on random halves" in " ".join(shown.stdout.split())
+    assert [f"{n} of 6" in shown.stdout for n in (6, 2, 1)] == [True] * 3
+    assert "number of the 6 new runs on random halves" in " ".join(shown.stdout.split())
     facts = report(run).facts
-    assert facts["replicates"] == 2
-    assert [topic["found"] for topic in facts["topics"]] == [[2, 2], [1, 2], [0, 2]]
+    assert facts["replicates"] == 6
+    assert [topic["found"] for topic in facts["topics"]] == [[6, 6], [2, 6], [1, 6]]
     states = [topic["trust"]["state"] for topic in facts["topics"]]
     assert states == ["again", "partly", "alone"]
-    assert "1 of 3 topics would be found in new texts" in json.dumps(facts)
+    assert "1 of 3 topics found by nearly all of 6 new runs" in json.dumps(facts)
     assert again not in json.dumps(facts)
     out = corpus.with_name("tables")
     exported = CliRunner().invoke(main, ["export", str(run), "--to", "csv", "--out", str(out)])
     assert exported.exit_code == 0, exported.output
     with (out / "topics.csv").open() as lines:
-        assert [float(row["replicated"]) for row in csv.DictReader(lines)] == [1.0, 0.5, 0.0]
+        rows = [(row["replicated"], row["replicates"]) for row in csv.DictReader(lines)]
+    assert rows == [("6", "6"), ("2", "6"), ("1", "6")]
     trained(corpus, "stored", "-k", "3", "--iterations", "170")
     assert read_replicated(open_run(run, 1)) is None
     assert "replicates" not in json.loads(
         CliRunner().invoke(main, ["topics", str(run), "--json"]).stdout
     )
-    for text in ("[]", "{}", '{"found": [1], "replicates": 0, "step": 1}', "nonsense"):
+    huge = f'{{"found": [1], "replicates": {"9" * 400}, "step": 1}}'
+    for text in ("[]", "{}", '{"found": [1], "replicates": 0, "step": 1}', huge, "nonsense"):
         file.write_text(text)
         with pytest.raises(CorpusError, match="is not a record of replicates; move it"):
             read_replicated(open_run(run, 1))
@@ -186,12 +194,12 @@ def test_counts_of_replicates_are_stored_and_shown_with_the_topics(corpus, monke
         raise WriteError(f"{path}: no space left")
 
     monkeypatch.setattr("pysgrld.reading.replicated.open_output", refuse)
-    done = CliRunner().invoke(main, ["diagnose", str(run), "--replicate", "1", "--json"])
-    assert json.loads(done.stdout)["replicates"] == 1
+    done = CliRunner().invoke(main, ["diagnose", str(run), "--replicate", "4", "--json"])
+    assert json.loads(done.stdout)["replicates"] == 4
     assert "topics, report and export will not show these counts" in done.stderr
 
 
-def test_a_replicate_ends_with_gibbs_sweeps_if_the_run_may_have_them(corpus):
+def test_a_replicate_ends_with_gibbs_sweeps_if_the_run_may_have_them(corpus, monkeypatch):
     """Red with: replicates without a refinement, which find fewer topics than new texts do."""
     results = open_run(trained(corpus, "swept", "-k", "3"), 1)
     documents = results.training_corpus()
@@ -206,6 +214,57 @@ def test_a_replicate_ends_with_gibbs_sweeps_if_the_run_may_have_them(corpus):
     plain = mean(0, 30)["phi"]
     assert (plain == mean("auto", 0)["phi"]).all()
     assert not np.allclose(plain, mean("auto", 30)["phi"], atol=1e-4)
+    begun = []
+
+    def begin(*arguments, sweeps):
+        begun.append(sweeps)
+        return begin_refinement(*arguments, sweeps=sweeps)
+
+    monkeypatch.setattr("pysgrld.train.replication.begin_refinement", begin)
+    refined = trained(corpus, "refined", "-k", "3", "--exact-sweeps", "20")
+    replicate_topics(open_run(refined, 1), 2)
+    assert begun == [20, 20]
+
+
+@pytest.mark.parametrize(
+    ("times", "state"), [(6, "again"), (5, "partly"), (2, "partly"), (1, "alone"), (0, "alone")]
+)
+def test_a_topic_is_judged_by_the_share_of_replicates(times, state):
+    """Red with: 5 of 6 as all; 2 of 6 as none."""
+    assert trust_by_replicates(times, 6).state == state
+
+
+def test_counts_of_several_chains_are_not_stored(corpus):
+    """Red with: counts for means over chains in the folder of one chain."""
+    chains = trained(corpus, "chains", "-k", "3", "--chains", "2")
+    done = CliRunner().invoke(main, ["diagnose", str(chains), "--replicate", "4"])
+    assert "counts are not stored, because the run has several chains" in done.stderr
+    assert not [*chains.rglob("replication.json")]
+    write_replicated(open_run(chains / "chain-1", 1), [4, 4, 4], 4)
+    assert read_replicated(open_run(chains / "chain-1", 1)) == Replicated(4, (4, 4, 4))
+    assert read_replicated(open_run(chains, 1)) is None
+
+
+def test_replicates_of_a_variational_approximation_end(corpus):
+    """Red with: training until there is a sample, which never comes."""
+    run = trained(corpus, "variational", "-k", "3", "--algo", "ovb")
+    assert replicate_topics(open_run(run, 1), 1).correlation.max() > 0.7
+
+
+@pytest.mark.parametrize(
+    ("given", "can"),
+    [
+        ({"topics": 5}, True),
+        ({"topics": 5, "algo": "hsvg"}, True),
+        ({"layers": (5, 3)}, False),
+        ({"model": "sam", "topics": 5}, False),
+        ({"model": "dpmm"}, False),
+    ],
+)
+def test_only_lda_can_be_replicated(given, can):
+    """Red with: the page's advice for models that the command refuses."""
+    options, _ = resolve(given, Facts(50, 100, 1000, 0, lambda *_: 100))
+    assert can_replicate(options) == can
 
 
 def test_what_replicates_need_is_named(corpus):

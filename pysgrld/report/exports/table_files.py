@@ -26,7 +26,7 @@ from pysgrld.report.sample_pass import TEN, Followed, followed
 from pysgrld.report.topic_words import names_of
 from pysgrld.report.words_over_time import words_over_time
 from pysgrld.run.output_files import open_output
-from pysgrld.types import Array, Doubles, Floats, PositionsExcept
+from pysgrld.types import Array, Doubles, Floats, Int64s, PositionsExcept
 
 #: The sparse table of documents has a row for a topic if the topic's share is at least this number.
 LISTED = 0.01
@@ -53,7 +53,8 @@ _TOPICS = (
     *(TableColumn(name, "figure") for name in ("share", "low", "high")),
     *(TableColumn(name, "figure") for name in ("npmi", "steady", "overlap")),
     TableColumn("found", "topic"),
-    TableColumn("replicated", "figure"),
+    TableColumn("replicated", "topic"),
+    TableColumn("replicates", "topic"),
 )
 _WORDS = (
     TableColumn("topic", "topic"),
@@ -126,10 +127,11 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
     labels = names_of(results, layer) | results.given_names(layer)
     npmi = stored if coherence is None else coherence.npmi
     stored_counts = read_replicated(results, layer) if draw is None else None
-    replicated = None
+    counts: tuple[Int64s | None, Int64s | None] = None, None
     if stored_counts is not None:
-        replicated = np.array(stored_counts.times) / stored_counts.replicates
-    numbers = weights, low, high, npmi, steady, overlap, results.found_by(layer), replicated
+        times = np.array(stored_counts.times)
+        counts = times, np.full_like(times, stored_counts.replicates)
+    numbers = weights, low, high, npmi, steady, overlap, results.found_by(layer), *counts
     target = request.folder / f"topics.{request.format}"
     with whole_table(target, request.format, _TOPICS) as table:
         table.write(

@@ -14,7 +14,7 @@ from pysgrld.report.page_file import finite
 from pysgrld.report.reported_run import Definition, ReportedRun, Section
 
 #: A topic is reliable if at least this fraction of replicates found it.
-SURELY = 0.8
+SURELY = 0.9
 #: A topic is not reliable if at most this fraction of replicates found it.
 HARDLY = 0.2
 #: Number of words shown of a topic's counterpart in another chain.
@@ -126,8 +126,8 @@ class Agreement(Section):
                     f"● At least {100 * SURELY:.0f} % of these runs have a topic whose shares "
                     f"in documents correlate with those of the topic by {CORRELATED:g} or more. In "
                     "tests, 9 of 10 such topics were found in new texts. ◐ More than "
-                    f"{100 * HARDLY:.0f} % of the runs have one. ○ Fewer have one: 1 of 10 such topics "
-                    "was found.",
+                    f"{100 * HARDLY:.0f} % of the runs have one. ○ At most {100 * HARDLY:.0f} % have "
+                    "one; of such topics, 1 in 10 was found in new texts.",
                 )
             )
         return [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import shlex
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -184,15 +185,16 @@ class HowSure(Section):
         if replicated is not None:
             runs, k = replicated.replicates, len(self.run.shown)
             n = sum(replicated.times[topic] >= SURELY * runs for topic in self.run.shown)
-            head = f"{n} of {plural(k, noun)} would be found in new texts in 9 of 10 cases."
-            text = (
-                f"At least {100 * SURELY:.0f} % of {runs} new runs on random halves of the documents "
-                f"found {'it' if n == 1 else 'these'}."
-            )
-            return [Verdict(True if n == k else None, head, text if n else "")]
-        if (d is None or d.chains < 2) and can_replicate(self.run.results.options):
-            text = f"it is unknown whether new texts have the same {noun}s. To know it:"
-            return [Verdict(None, "Trained once:", text, "sgmc diagnose --replicate 6")]
+            head = f"{n} of {plural(k, noun)} found by nearly all of {runs} new runs."
+            text = "Each new run had a random half of the documents."
+            if n:
+                text += " A run on new texts would find such a topic in 9 of 10 cases."
+            return [Verdict(True if n == k else None, head, text)]
+        results, single = self.run.results, len(self.run.chains) == 1
+        if single and self.run.corpus is not None and can_replicate(results.options):
+            text = f"it is unknown whether new texts have the same {noun}s. To find out:"
+            command = f"sgmc diagnose {shlex.quote(results.place.name)} --replicate 6"
+            return [Verdict(None, "Trained once:", text, command)]
         if d is None or d.chains < 2:
             text = f"it is unknown whether another chain would find the same {noun}s. Add"
             return [Verdict(None, "Trained once:", text, f"--chains {max(FIRM)}")]

@@ -3,7 +3,7 @@
 view("Overview", { overview: corpusPage }, true);
 
 const LISTED = 40, MANY = 14;
-const MARKS_BACK = { again: ["●", "came back, and would again in 9 of 10 trainings"], partly: ["◐", "came back, but may not again"], alone: ["○", "did not come back"] };
+const MARKS_BACK = { again: ["●", "came back, and would again in 9 of 10 trainings"], partly: ["◐", "came back, but may not again"], alone: ["○", "hardly came back"] };
 
 async function corpusPage() {
   const best = report.columns.length && isThere(report.best) ? report.columns[report.best] : null;
@@ -47,7 +47,7 @@ function recurrence() {
   const n = (kind) => states.filter((state) => state === kind).length;
   const chains = report.topics.find((t) => t.found)?.found[1] ?? report.chains?.count ?? 2;
   const phrase = (kind, text) => n(kind) > 0 && [bold(count(n(kind))), " ", text];
-  const told = [phrase("again", `came back, and would again in 9 of 10 trainings${NARROW}●`), phrase("partly", `came back, but may not again${NARROW}◐`), phrase("alone", `did not come back: do not rely on them${NARROW}○`)].filter(Boolean);
+  const told = [phrase("again", `came back, and would again in 9 of 10 trainings${NARROW}●`), phrase("partly", `came back, but may not again${NARROW}◐`), phrase("alone", `hardly came back: do not rely on them${NARROW}○`)].filter(Boolean);
   return [`Trained ${report.replicates ? `again on ${count(chains)} halves of the ${NOUNS}` : chains === 2 ? "twice" : `${count(chains)} times`}: of ${count(states.length)} ${TOPICS} `, told.map((text, i) => [i ? (i === told.length - 1 ? ", and " : ", ") : "", text]), "."];
 }
 
