@@ -242,11 +242,15 @@ def of_samples(place: Path, rng: random.Random) -> str:
 
 def of_json(place: Path, rng: random.Random) -> str:
     """Forge another record of a run or of its stored corpora."""
-    paths = [place / "status.json", place / "labels.json"]
+    paths = [place / name for name in ("status.json", "labels.json", "replication.json")]
     paths += [place / "corpus/meta.json", *sorted(place.glob("holdout/*/meta.json"))] * 3
     path = rng.choice(paths)
     if path.name == "labels.json":
         path.write_text(json.dumps({"topics": {"1": "a", "2": "b"}, "1": "x", "2": "y"}))
+    if path.name == "replication.json":
+        topics = json.loads((place / "config.json").read_text())["options"].get("topics") or 3
+        step = json.loads((place / "status.json").read_text())["step"]
+        path.write_text(json.dumps({"found": [1] * topics, "replicates": 6, "step": step}))
     if not path.exists():
         return of_config(place, rng)
     content = json.loads(path.read_text())
