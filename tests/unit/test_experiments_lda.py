@@ -145,6 +145,10 @@ def test_findings_follow_the_numbers():
         "the paper: sgrld, hsvg, ovb"
         in lda_curves.say_orders({"sgrld-2013": 980.0, "hsvg-2012": 950.0, "ovb-2010": 990.0})[0]
     )
+    assert lda_curves.say_orders({"sgrld-1": 9.0, "ovb-2": 8.0, "scir": 7.0, "cgs": 6.0}) == [
+        "best of a grid: ovb-2 8 < sgrld-1 9",
+        "defaults: cgs 6 < scir 7",
+    ]
     assert lda_curves.describe_best_rows({"cgs": 9.0, "ovb-1": 12.0, "ovb-5": 11.0}) == [
         "best of each: cgs 9 < ovb-5 11"
     ]
