@@ -63,6 +63,8 @@ ROUGH = (
 COHERENCE = (
     "NPMI: how often the first ten words occur in the same documents. 0: by chance, 1: always."
 )
+#: Hint below the table of a run of one chain without counts of replicates.
+HINT = "Which of these topics would new texts have? sgmc diagnose --replicate 6"
 #: Explanation of the order in which words are listed with their probabilities.
 ORDERED = "Words are in the order {}; --words probable orders them by probability."
 #: Minimum width of the terminal at which the most probable words are listed in a separate column.
@@ -71,7 +73,7 @@ WIDE = 110
 ROOMY = 72
 #: Number of screen rows that the table leaves free, for its heading, for a line about omitted
 #: topics and for the next prompt.
-BESIDE = 10
+BESIDE = 11
 
 
 @click.command(
@@ -195,7 +197,7 @@ def command(
     """
     from pysgrld.reading.find_runs import open_run
     from pysgrld.reading.intervals import SHARE
-    from pysgrld.reading.replicated import read_replicated
+    from pysgrld.reading.replicated import can_replicate, read_replicated
     from pysgrld.reading.topics import topics_of
     from pysgrld.reading.use import use_of_topics
     from pysgrld.report.topic_words import labelled, seeds_followed
@@ -310,6 +312,9 @@ def command(
         )
         if screen_rows() and topics[0].npmi is not None:
             echo("\n" + fill(COHERENCE, room()))
+            is_single = len(results.chains) == 1 and results.training_corpus() is not None
+            if not replicated and is_single and can_replicate(results.options):
+                echo(fill(HINT, room()))
         if line and screen_rows():
             echo("\n" + fill(f"{line} (--all shows them)" if rows else line))
         elif line:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from pysgrld.cli import main
+from pysgrld.cli import main, topics
 from pysgrld.errors import CorpusError, MissingInputError, UsageError, WriteError
 from pysgrld.models.protocol import CorpusFacts
 from pysgrld.models.resolve import resolve
@@ -145,6 +145,9 @@ def test_counts_of_replicates_are_stored_and_shown_with_the_topics(corpus, monke
     )
     again = "sgmc diagnose stored --replicate 6"
     assert again in json.dumps(report(run).facts)
+    with monkeypatch.context() as patch:
+        patch.setattr(topics, "screen_rows", lambda: 40)
+        assert topics.HINT in CliRunner().invoke(main, ["topics", str(run)]).stdout
     few = CliRunner().invoke(main, ["diagnose", str(run), "--replicate", "1"])
     assert "counts of fewer than 4 new runs are not stored" in few.stderr
     assert not file.exists()
@@ -160,6 +163,9 @@ def test_counts_of_replicates_are_stored_and_shown_with_the_topics(corpus, monke
     assert {topic["id"]: topic["replicated"] for topic in record["topics"]} == {0: 6, 1: 2, 2: 1}
     shown = CliRunner().invoke(main, ["topics", str(run)])
     assert "new texts" in shown.stdout
+    with monkeypatch.context() as patch:
+        patch.setattr(topics, "screen_rows", lambda: 40)
+        assert topics.HINT not in CliRunner().invoke(main, ["topics", str(run)]).stdout
     assert [f"{n} of 6" in shown.stdout for n in (6, 2, 1)] == [True] * 3
     assert "number of the 6 new runs on random halves" in " ".join(shown.stdout.split())
     facts = report(run).facts
