@@ -54,7 +54,7 @@ FIGURES = {
     "sgrld-nips": Figure("nips/docword.nips.txt.gz", 1, 0.4),
     "scir-lda": Figure("wikipedia", 5, 0.9),
     "sam-20news": Figure("20news-different", 3, 1.0),
-    "sgrld-wikipedia": Figure("wikipedia", 3, 1.0),
+    "sgrld-wikipedia": Figure("wikipedia", 3, 1.4),
     "dlda-table1": Figure("20news", 1, 2.4),
     "dlda-wikipedia": Figure("wikipedia", 3, 3.0),
     "sam-wikipedia": Figure("wikipedia", 3, 5.0),
