@@ -51,8 +51,8 @@ FOUND = (
 )
 #: Explanation of the column "new texts".
 REPLICATED = (
-    "New texts: number of the {} on random halves of the documents that found the topic. A run on "
-    "as many new texts finds a topic about as often (docs/calibration.md)."
+    "New texts: of {}, each on a random half of the documents, the number that found the topic. A "
+    "run on as many new texts finds a topic about as often (docs/calibration.md)."
 )
 #: Explanation of the numbers in brackets that follow words with a low effective sample size.
 ROUGH = (

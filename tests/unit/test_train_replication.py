@@ -167,7 +167,7 @@ def test_counts_of_replicates_are_stored_and_shown_with_the_topics(corpus, monke
         patch.setattr(topics, "screen_rows", lambda: 40)
         assert topics.HINT not in CliRunner().invoke(main, ["topics", str(run)]).stdout
     assert [f"{n} of 6" in shown.stdout for n in (6, 2, 1)] == [True] * 3
-    assert "number of the 6 new runs on random halves" in " ".join(shown.stdout.split())
+    assert "of 6 new runs, each on a random half of the documents" in " ".join(shown.stdout.split())
     facts = report(run).facts
     assert facts["replicates"] == 6
     assert [topic["found"] for topic in facts["topics"]] == [[6, 6], [2, 6], [1, 6]]
